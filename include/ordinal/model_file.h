@@ -1,0 +1,104 @@
+// model_file.h: what a model file says, opened and checked. The bytes are described in src/format/README.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ordinal/tensor.h"
+
+namespace ordinal {
+
+enum class NormKind : uint8_t { layer_norm, rms_norm };
+enum class NormPlace : uint8_t { pre, post };
+enum class Activation : uint8_t { gelu_tanh, gelu_erf, relu, silu };
+
+// The facts of an architecture that the forward pass needs; families of models are combinations of them.
+struct ModelConfig {
+  int64_t vocab_size = 0;
+  int64_t max_seq_len = 0;  // trained length, in tokens
+  int64_t d_model = 0;
+  int64_t n_layers = 0;
+  int64_t n_heads = 0;
+  int64_t n_kv_heads = 0;  // divides n_heads; 1 is multi-query attention
+  int64_t head_dim = 0;
+  int64_t d_ff = 0;
+  NormKind norm = NormKind::layer_norm;
+  NormPlace norm_place = NormPlace::pre;
+  float norm_epsilon = 1e-5f;
+  Activation activation = Activation::gelu_tanh;
+  bool gated_mlp = false;              // down(act(gate x) * up x) in place of down(act(up x))
+  bool tied_output = true;             // logits from token_embd.weight; otherwise from output.weight
+  float embedding_scale = 1.0f;        // multiplies the token embedding
+  std::vector<float> attention_scale;  // [n_layers]: multiplies q·k
+  TokenId bos_id = -1;                 // starts a text, -1 for none
+  std::vector<TokenId> eos_ids;        // each ends a text; may be empty
+
+  // Throws Error naming the first field that is out of range or does not fit the others.
+  void validate() const;
+};
+
+// Everything a tokenizer is made of. Which fields count depends on `kind`:
+//   none    ids only
+//   bpe     byte-level byte pair encoding: pieces, merges, split; unknown_id where single bytes have no piece
+//   bytes   a token per byte: pieces (256 of them one byte long)
+//   chars   a token per character: pieces; unknown_id or an error for others
+//   scores  llama2.c's and SentencePiece's: pieces and scores, best-scoring neighbours merged first
+struct TokenizerData {
+  struct Merge {
+    TokenId left, right, result;
+  };
+  std::string kind = "none";
+  std::vector<std::string> pieces;   // bytes of every id; "" for an id that stands for nothing
+  std::vector<Merge> merges;         // best first (bpe)
+  std::vector<float> scores;         // one a piece (scores)
+  std::vector<TokenId> special_ids;  // ids that text never becomes unless asked; pieces hold their names
+  std::string split = "gpt2";        // how text is cut before merging: gpt2 or none (bpe)
+  bool add_prefix_space = false;     // a space before the text (bpe)
+  bool adds_bos = false;             // encoding puts bos_id first (scores)
+  TokenId bos_id = -1;
+  TokenId unknown_id = -1;
+};
+
+// Where weights came from and how positions are meant.
+struct ModelNotes {
+  std::string position = "none";               // native position spec
+  std::vector<std::string> trained_positions;  // every spec the weights were trained under, native among them
+  std::string provenance_json = "{}";          // a JSON object of strings: source, converter, remarks
+};
+
+// A model file mapped read-only. Opening checks every number before it is used and touches no tensor's pages.
+// Copies share the mapping. Views stay valid while any copy lives.
+class ModelFile {
+ public:
+  // Throws Error: no such file, not a model file, another version, truncated, overlapping, misaligned, lying.
+  static ModelFile open(const std::string& path);
+
+  const std::string& path() const;
+  int64_t bytes() const;
+  const ModelConfig& config() const;
+  const ModelNotes& notes() const;
+  std::span<const TensorView> tensors() const;          // in file order
+  const TensorView* find(std::string_view name) const;  // nullptr when there is none
+
+  // "none", "bpe", ...: known without reading the tokenizer's data.
+  const std::string& tokenizer_kind() const;
+  // Reads the tokenizer. Throws Error when its data is damaged.
+  TokenizerData tokenizer() const;
+
+  // Reads everything and compares checksums. Throws Error naming the first part that differs.
+  void verify() const;
+
+  // The checksum that the file records for a tensor, 16 hexadecimal digits.
+  std::string recorded_checksum(std::string_view tensor_name) const;
+
+ private:
+  struct Contents;
+  std::shared_ptr<const Contents> contents_;
+  friend ModelFile open_model_descriptor(int descriptor, const std::string& name);
+};
+
+}  // namespace ordinal

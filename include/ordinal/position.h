@@ -1,0 +1,101 @@
+// position.h: where a token stands, as a plug-in: four hooks that do nothing by default.
+// src/position/README.md describes every scheme; src/position/scheme.h is what a scheme file includes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ordinal/tensor.h"
+
+namespace ordinal {
+
+// The position of each row, counted from 0 at the start of the text.
+using Positions = std::span<const int64_t>;
+
+// What a scheme may know of the model when it is made.
+struct AttentionShape {
+  int64_t n_layers = 0;
+  int64_t d_model = 0;
+  int64_t n_heads = 0;
+  int64_t n_kv_heads = 0;
+  int64_t head_dim = 0;
+  int64_t trained_length = 0;  // what the model file says, in tokens
+  int64_t length = 0;          // the most positions this session will use; at least 1
+};
+
+// One query row of one head, looking at the keys it may see.
+struct AttentionSite {
+  int64_t layer = 0;
+  int64_t head = 0;  // query head, not key/value head
+  int64_t query_position = 0;
+  Positions key_positions;  // one per score, oldest first
+  float scale = 1.0f;       // already applied to the scores
+};
+
+// A position scheme is immutable and its hooks are pure: what they do depends on their arguments only, they may be
+// called from several threads at once, and they do not allocate or throw. A hook that is not overridden adds nothing,
+// so this class is itself the scheme "none" (NoPE, Kazemnejad et al. 2023, arXiv:2305.19466).
+// Which positions are valid is checked once before a forward pass: every position given is >= 0 and
+// < max_positions().
+class PositionScheme {
+ public:
+  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
+  virtual ~PositionScheme() = default;
+
+  // One past the largest position the scheme can express.
+  virtual int64_t max_positions() const { return kUnlimited; }
+
+  // x [M, d_model], after the token embedding (and its scale).
+  virtual void add_to_embedding(Positions positions, Rows x) const;
+
+  // q [M, n_heads * head_dim] and k [M, n_kv_heads * head_dim] of one layer, before k enters the cache.
+  virtual void transform_query_key(int64_t layer, Positions positions, Rows q, Rows k) const;
+
+  // scores [site.key_positions.size()], already scaled; q [head_dim] as it left transform_query_key.
+  virtual void add_to_scores(const AttentionSite& site, std::span<const float> q, std::span<float> scores) const;
+
+  // weights [site.key_positions.size()] after softmax; out [head_dim], the mix of values so far.
+  virtual void add_to_values(const AttentionSite& site, std::span<const float> weights, std::span<float> out) const;
+
+  // The spec in canonical form: parameters in the scheme's order, those at their default left out.
+  const std::string& spec() const { return spec_; }
+
+ private:
+  std::string spec_;
+  friend std::shared_ptr<const PositionScheme> make_position_scheme(
+      std::string_view spec, const AttentionShape& shape,
+      const std::function<const TensorView*(std::string_view)>& lookup);
+};
+
+// Finds a scheme's own tensors by name; nullptr when the model has no such tensor.
+using TensorLookup = std::function<const TensorView*(std::string_view)>;
+
+// Makes a scheme from a spec, "name" or "name:key=value,key=value". Throws Error, naming what exists, for an unknown
+// name, key or value, and for a tensor that is missing or has another shape.
+std::shared_ptr<const PositionScheme> make_position_scheme(std::string_view spec, const AttentionShape& shape,
+                                                           const TensorLookup& lookup);
+
+// The parts of a spec. Throws Error for text that has not the form above or names a key twice.
+struct PositionSpec {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> params;
+};
+PositionSpec parse_position_spec(std::string_view text);
+
+// A registered scheme, for lists and help.
+struct SchemeInfo {
+  std::string_view name;
+  std::string_view kind;     // "absolute" or "relative"
+  std::string_view summary;  // one line
+};
+std::span<const SchemeInfo> position_schemes();
+
+}  // namespace ordinal

@@ -1,0 +1,91 @@
+// session.h: one timeline of tokens through a model: its cache of keys and values, its position scheme, its logits.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ordinal/model.h"
+#include "ordinal/position.h"
+#include "ordinal/tensor.h"
+
+namespace ordinal {
+
+// Named intermediate rows, for parity tests, attention maps and studies. Names, in the order they come:
+//   x [M, D]             the embedding with what the scheme added
+//   attn_norm [M, D], q [M, H*d], k and v [M, G*d]    per layer, q and k after the scheme turned them
+//   scores, weights [1, keys]                         per layer, head and row; from several threads at once
+//   attn_mix [M, H*d], attn_out [M, D]                per layer: mixed values; x after the residual
+//   ffn_norm [M, D], ffn_act [M, F], ffn_out [M, D]   per layer: x after the second residual
+//   norm [R, D]                                       the final norm of the rows that get logits
+struct Observed {
+  std::string_view name;
+  int64_t layer = -1;
+  int64_t head = -1;  // of scores and weights
+  int64_t row = -1;   // of scores and weights: the row within the forward pass
+  Rows rows;
+};
+using Observer = std::function<void(const Observed&)>;
+
+struct SessionOptions {
+  std::string position = "native";  // spec of the scheme
+  int64_t capacity = 0;             // most tokens held at once; 0: the trained length
+  int64_t first_position = 0;       // position of the first token
+  int n_threads = 0;                // 0: as many as the process may use at once
+  int64_t chunk = 256;              // most rows of one forward pass
+  Observer observer;
+};
+
+// Not for several threads at once; sessions of the same model are independent of each other.
+// The logits of a token have the same bits for any chunk, thread count and instruction set, cached or recomputed.
+class Session {
+ public:
+  // Receives the logits [V] of row `row` (0 is the first token of the call); the span is valid during the call.
+  using LogitsSink = std::function<void(int64_t row, std::span<const float> logits)>;
+
+  // Throws Error for options that do not fit the model (capacity past the scheme's last position among them).
+  explicit Session(std::shared_ptr<const Model> model, SessionOptions options = {});
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  const Model& model() const;
+  const PositionScheme& scheme() const;
+  const SessionOptions& options() const;
+  int64_t length() const;    // tokens in the cache
+  int64_t capacity() const;  // tokens it can hold
+  int64_t cache_bytes() const;
+
+  // Appends tokens and returns the logits [V] of the last; the span is valid until the next call.
+  // Throws Error, leaving the session as it was, for no tokens, an id outside the vocabulary, or too many tokens.
+  std::span<const float> evaluate(std::span<const TokenId> tokens);
+
+  // The same, handing over the logits of every token in order.
+  void evaluate_all(std::span<const TokenId> tokens, const LogitsSink& sink);
+
+  // Forgets all but the first `length` tokens. Throws Error when there are fewer.
+  void rewind(int64_t length);
+
+  // A second timeline with the same past.
+  Session fork() const;
+
+  // One forward pass over rows of several sessions of one model; row counts may differ, and each session gets what
+  // evaluate() would have given it, bit for bit. logits[i]: of the last token of part i, valid until the next call on
+  // any of the sessions. Throws Error, leaving all sessions as they were, for sessions of different models or a
+  // session named twice.
+  struct Part {
+    Session* session;
+    std::span<const TokenId> tokens;
+  };
+  static std::vector<std::span<const float>> evaluate_together(std::span<const Part> parts);
+
+ private:
+  struct State;
+  explicit Session(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ordinal

@@ -1,0 +1,46 @@
+// model_writer.h: writes a model file from any source of rows, a few rows at a time.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ordinal/model_file.h"
+#include "ordinal/tensor.h"
+
+namespace ordinal {
+
+// A tensor to be written, read from its source when its turn comes.
+struct TensorSource {
+  std::string name;            // GGUF's: token_embd.weight, blk.7.attn_q.weight, ...
+  std::vector<int64_t> shape;  // [N, K] or [K], outputs first
+  Dtype source_dtype = Dtype::f32;
+  // Gives rows `first` .. `first + count` as count * K floats, outputs first whatever the source's orientation
+  // (a tensor of one dimension has one row). Called with rising `first`, count <= 32.
+  std::function<void(int64_t first, int64_t count, float* out)> read_rows;
+};
+
+// Everything a model file holds, before it is one.
+struct ModelDraft {
+  ModelConfig config;
+  ModelNotes notes;
+  TokenizerData tokenizer;
+  std::vector<TensorSource> tensors;
+};
+
+// How tensors are stored. Matrices (two dimensions) go to panels, but for position_embd.weight and other position
+// tables, which stay rows; tensors of one dimension stay f32 rows.
+struct WriteOptions {
+  bool keep_dtype = true;  // each matrix in the kind of its source; otherwise in `dtype`
+  Dtype dtype = Dtype::f32;
+  std::function<void(int64_t done_bytes, int64_t total_bytes)> progress;  // may be empty
+};
+
+// Writes `path` by way of a temporary file beside it, so that there is a whole file or none. Throws Error: the draft
+// contradicts itself, a value does not fit the kind (the tensor is named), or writing fails.
+void write_model_file(const ModelDraft& draft, const std::string& path, const WriteOptions& options = {});
+
+// The same into memory that behaves as a file, opened. `name` stands for the path in messages.
+ModelFile write_model_in_memory(const ModelDraft& draft, const std::string& name, const WriteOptions& options = {});
+
+}  // namespace ordinal
