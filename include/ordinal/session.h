@@ -39,6 +39,8 @@ struct SessionOptions {
   Observer observer;
 };
 
+struct SessionState;  // src/model/forward.h
+
 // Not for several threads at once; sessions of the same model are independent of each other.
 // The logits of a token have the same bits for any chunk, thread count and instruction set, cached or recomputed.
 class Session {
@@ -83,9 +85,8 @@ class Session {
   static std::vector<std::span<const float>> evaluate_together(std::span<const Part> parts);
 
  private:
-  struct State;
-  explicit Session(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit Session(std::unique_ptr<SessionState> state);
+  std::unique_ptr<SessionState> state_;
 };
 
 }  // namespace ordinal

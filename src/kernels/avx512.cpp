@@ -1,0 +1,57 @@
+// avx512.cpp: the kernels for AVX-512 (F, BW, VL, DQ): 16 lanes, 32 registers, a tile of 12 rows by one panel.
+#if defined(__x86_64__)
+// GCC 12 takes the "undefined" operands in its own header for mistakes (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <immintrin.h>
+
+#include "kernels/kernels.h"
+
+namespace ordinal {
+namespace {
+
+using F = __m512;
+
+struct V {
+  static constexpr int width = 16;
+  static constexpr int tile_rows = 12;
+  static F load(const float* p) { return _mm512_loadu_ps(p); }
+  static void store(float* p, F a) { _mm512_storeu_ps(p, a); }
+  static F set(float a) { return _mm512_set1_ps(a); }
+  static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
+  static F add(F a, F b) { return _mm512_add_ps(a, b); }
+  static F sub(F a, F b) { return _mm512_sub_ps(a, b); }
+  static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
+  static F div(F a, F b) { return _mm512_div_ps(a, b); }
+  static F larger(F a, F b) { return _mm512_max_ps(a, b); }
+  static F smaller(F a, F b) { return _mm512_min_ps(a, b); }
+  static F zero_where_less(F x, F bound, F y) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, bound, _CMP_NLT_UQ), y);
+  }
+  static F add_to_exponent(F p, F shifted) {
+    const __m512i n = _mm512_slli_epi32(_mm512_castps_si512(shifted), 23);
+    return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(p), n));
+  }
+  static F load_f16(const uint16_t* p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static F load_bf16(const uint16_t* p) {
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+  }
+};
+
+#include "kernels/kernels_impl.h"
+
+bool runs_here() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+
+}  // namespace
+
+extern const Kernels kAvx512Kernels;
+const Kernels kAvx512Kernels = make_table("avx512", runs_here);
+
+}  // namespace ordinal
+#endif

@@ -1,0 +1,68 @@
+// generic.cpp: the kernels in plain C++, for any processor: the twin that the others are tested against.
+// Where the baseline has a fused multiply-add (arm64) the compiler turns these loops into vector code; on x86-64 each
+// one is a call of the C library's fmaf: slow, and right.
+#include "kernels/kernels.h"
+
+namespace ordinal {
+namespace {
+
+struct F {
+  float lane[8];
+};
+
+// Applies `expression` to every lane i of the result c.
+#define LANES(expression)                                 \
+  F c;                                                    \
+  for (int i = 0; i < width; ++i) c.lane[i] = expression; \
+  return c
+
+struct V {
+  static constexpr int width = 8;
+  static constexpr int tile_rows = 3;
+  static F load(const float* p) { LANES(p[i]); }
+  static void store(float* p, F a) {
+    for (int i = 0; i < width; ++i) p[i] = a.lane[i];
+  }
+  static F set(float a) { LANES(a); }
+  static F fma(F a, F b, F d) { LANES(__builtin_fmaf(a.lane[i], b.lane[i], d.lane[i])); }
+  static F add(F a, F b) { LANES(a.lane[i] + b.lane[i]); }
+  static F sub(F a, F b) { LANES(a.lane[i] - b.lane[i]); }
+  static F mul(F a, F b) { LANES(a.lane[i] * b.lane[i]); }
+  static F div(F a, F b) { LANES(a.lane[i] / b.lane[i]); }
+  static F larger(F a, F b) { LANES(a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]); }
+  static F smaller(F a, F b) { LANES(a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i]); }
+  static F zero_where_less(F x, F bound, F y) { LANES(x.lane[i] < bound.lane[i] ? 0.0f : y.lane[i]); }
+  static F add_to_exponent(F p, F shifted) { LANES(float_of(bits_of(p.lane[i]) + (bits_of(shifted.lane[i]) << 23))); }
+  static F load_f16(const uint16_t* p) { LANES(widen_f16(p[i])); }
+  static F load_bf16(const uint16_t* p) { LANES(float_of(static_cast<uint32_t>(p[i]) << 16)); }
+
+ private:
+  static uint32_t bits_of(float a) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &a, 4);
+    return bits;
+  }
+  static float float_of(uint32_t bits) {
+    float a;
+    __builtin_memcpy(&a, &bits, 4);
+    return a;
+  }
+  static float widen_f16(uint16_t bits) {
+    const uint32_t sign = (bits & 0x8000u) << 16, exponent = (bits >> 10) & 0x1fu, fraction = bits & 0x3ffu;
+    if (exponent == 31) return float_of(sign | 0x7f800000u | (fraction << 13));
+    if (exponent != 0) return float_of(sign | ((exponent + 112) << 23) | (fraction << 13));
+    return float_of(sign | bits_of(static_cast<float>(fraction) * 0x1p-24f));
+  }
+};
+#undef LANES
+
+#include "kernels/kernels_impl.h"
+
+bool runs_here() { return true; }
+
+}  // namespace
+
+extern const Kernels kGenericKernels;
+const Kernels kGenericKernels = make_table("generic", runs_here);
+
+}  // namespace ordinal

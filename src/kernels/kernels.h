@@ -1,0 +1,77 @@
+// kernels.h: the table of numeric kernels, one per instruction set, and the loop over threads.
+//
+// Every table gives the same bits: one lane is one output, sums over K run in order, one fused multiply-add a step;
+// other sums use 32 lanes and one tree (src/kernels/README.md).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "ordinal/tensor.h"
+
+namespace ordinal {
+
+// y [m, n_panels * 32] = x [m, k] · panels [n_panels][k][32], or y += when `accumulate` (the sum goes on from y, as if
+// it had never stopped). Rows of y have room for whole panels.
+struct PanelProduct {
+  const float* x = nullptr;
+  int64_t x_stride = 0;  // floats from one row of x to the next
+  int64_t m = 0;
+  const std::byte* panels = nullptr;
+  int64_t panel_stride = 0;  // bytes from one panel to the next
+  int64_t n_panels = 0;
+  int64_t k = 0;
+  float* y = nullptr;
+  int64_t y_stride = 0;
+  bool accumulate = false;
+};
+
+struct Kernels {
+  const char* name;                                      // as ORDINAL_ISA names it
+  bool (*runs_here)();                                   // whether this processor has the instructions
+  int64_t tile_rows;                                     // rows of x that the widest register tile takes at once
+  void (*product[kDtypes.size()])(const PanelProduct&);  // by Dtype; null where there is none yet
+
+  // y [n] = (x - mean) / sqrt(variance + epsilon) * weight + bias (bias may be null). Ba et al. 2016, arXiv:1607.06450.
+  void (*layer_norm)(const float* x, const float* weight, const float* bias, float epsilon, float* y, int64_t n);
+  // y [n] = x / sqrt(mean of squares + epsilon) * weight + bias. Zhang, Sennrich 2019, arXiv:1910.07467.
+  void (*rms_norm)(const float* x, const float* weight, const float* bias, float epsilon, float* y, int64_t n);
+
+  void (*softmax)(float* x, int64_t n);  // in place; the largest is subtracted first
+
+  // In place, element by element.
+  void (*gelu_tanh)(float* x, int64_t n);  // Hendrycks, Gimpel 2016, arXiv:1606.08415: the tanh form
+  void (*gelu_erf)(float* x, int64_t n);   // and the exact one
+  void (*relu)(float* x, int64_t n);
+  void (*silu)(float* x, int64_t n);
+  void (*exponential)(float* x, int64_t n);               // e^x; below -87.33 gives 0
+  void (*scale)(float* x, float factor, int64_t n);       // x *= factor
+  void (*add)(float* y, const float* x, int64_t n);       // y += x
+  void (*multiply)(float* y, const float* x, int64_t n);  // y *= x
+};
+
+// The table in use: the best that this processor has, or the one ORDINAL_ISA names. Throws Error, listing what the
+// machine has, when ORDINAL_ISA names another.
+const Kernels& kernels();
+
+// Those that run on this processor, best first.
+std::span<const Kernels* const> available_kernels();
+
+// Makes kernels() return another table from now on; for tests, while no session is at work.
+void use_kernels_for_test(const Kernels& table);
+
+// Processors that this process may run on.
+int available_processors();
+
+// Calls body(context, i, thread) for i in [0, count), thread in [0, n_threads), each i once, contiguous runs of i per
+// thread. Runs on the calling thread alone when n_threads or count is 1. The first exception is thrown on.
+using LoopBody = void (*)(void* context, int64_t i, int thread);
+void parallel_loop(int n_threads, int64_t count, LoopBody body, void* context);
+
+template <class Body>
+void parallel_for(int n_threads, int64_t count, Body&& body) {
+  parallel_loop(
+      n_threads, count, [](void* context, int64_t i, int thread) { (*static_cast<Body*>(context))(i, thread); }, &body);
+}
+
+}  // namespace ordinal

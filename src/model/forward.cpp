@@ -1,0 +1,134 @@
+// forward.cpp: the forward pass, in the order things happen.
+//
+// Radford et al. 2019 (GPT-2): decoder-only, pre-norm; other combinations of ModelConfig's facts run through the same
+// lines. M rows now, D = d_model, F = d_ff, H / G = query / key-value heads, d = head_dim, V = vocab_size.
+#include "model/forward.h"
+
+#include "kernels/kernels.h"
+#include "model/products.h"
+
+namespace ordinal {
+namespace {
+
+using Activate = void (*Kernels::*)(float*, int64_t);
+constexpr Activate kActivations[] = {&Kernels::gelu_tanh, &Kernels::gelu_erf, &Kernels::relu, &Kernels::silu};
+
+}  // namespace
+
+Rows Workspace::rows(Buffer buffer, int64_t m, int64_t cols) {
+  const int64_t stride = (cols + kPanelLanes - 1) / kPanelLanes * kPanelLanes + kPanelLanes / 2;
+  if (buffers_.size() <= buffer) buffers_.resize(buffer + 1);
+  std::vector<float>& memory = buffers_[buffer];
+  if (memory.size() < static_cast<size_t>(m * stride)) memory.resize(static_cast<size_t>(m * stride));
+  return {memory.data(), m, cols, stride};
+}
+
+Rows forward(std::span<const PassPart> parts) {
+  SessionState& lead = *parts.front().session;
+  const Model& model = *lead.model;
+  const ModelConfig& c = model.config();
+  const Weights& weights = model.weights();
+  const Kernels& kernel = kernels();
+  const int threads = lead.options.n_threads;
+  const bool pre_norm = c.norm_place == NormPlace::pre;
+  const auto activation = kernel.*kActivations[static_cast<size_t>(c.activation)];
+
+  int64_t m = 0;
+  for (const PassPart& part : parts) m += static_cast<int64_t>(part.tokens.size());
+  Workspace& work = lead.workspace;
+  work.threads.resize(static_cast<size_t>(threads));
+  const Rows x = work.rows(kX, m, c.d_model);                        // [M, D]: the residual stream
+  const Rows h = work.rows(kH, m, c.d_model);                        // [M, D]: normed, what a sublayer reads
+  const Rows q = work.rows(kQ, m, c.n_heads * c.head_dim);           // [M, H*d]
+  const Rows k = work.rows(kK, m, c.n_kv_heads * c.head_dim);        // [M, G*d]
+  const Rows v = work.rows(kV, m, c.n_kv_heads * c.head_dim);        // [M, G*d]
+  const Rows mix = work.rows(kMix, m, c.n_heads * c.head_dim);       // [M, H*d]: values weighted by attention
+  const Rows sub = work.rows(kSub, m, c.d_model);                    // [M, D]: what a sublayer adds
+  const Rows up = work.rows(kUp, m, c.d_ff);                         // [M, F]
+  const Rows gate = c.gated_mlp ? work.rows(kGate, m, c.d_ff) : up;  // [M, F]
+  const auto told = [&](std::string_view name, int64_t layer, Rows rows) {
+    for (const PassPart& part : parts)
+      observe(*part.session, name, layer, rows.slice(part.first_row, static_cast<int64_t>(part.tokens.size())));
+  };
+
+  // Embed the tokens.                                                                              hook 1
+  for (const PassPart& part : parts) {
+    const SessionState& session = *part.session;
+    const Positions positions(session.positions.data() + part.past, part.tokens.size());
+    const Rows rows = x.slice(part.first_row, static_cast<int64_t>(part.tokens.size()));
+    parallel_for(rows.rows < 8 ? 1 : threads, rows.rows, [&](int64_t r, int) {
+      embed(*weights.token_embd, part.tokens[static_cast<size_t>(r)], c.embedding_scale, rows[r]);
+      session.scheme->add_to_embedding(positions.subspan(static_cast<size_t>(r), 1), rows.slice(r, 1));
+    });
+  }
+  told("x", -1, x);
+
+  for (int64_t layer = 0; layer < c.n_layers; ++layer) {
+    const LayerWeights& w = weights.layers[static_cast<size_t>(layer)];
+
+    // What attention reads: x, normed first in a pre-norm model.
+    if (pre_norm) normalize(threads, c, w.attn_norm, x, h);
+    const Rows attn_in = pre_norm ? h : x;
+    told("attn_norm", layer, attn_in);
+    multiply(threads, {{.x = attn_in, .linear = w.attn_q, .y = q},
+                       {.x = attn_in, .linear = w.attn_k, .y = k},
+                       {.x = attn_in, .linear = w.attn_v, .y = v}});
+
+    // Positions turn q and k; k and v enter the cache as they are then.                            hook 2
+    for (const PassPart& part : parts) {
+      SessionState& session = *part.session;
+      const Positions positions(session.positions.data() + part.past, part.tokens.size());
+      const int64_t count = static_cast<int64_t>(part.tokens.size());
+      parallel_for(count < 8 ? 1 : threads, count, [&](int64_t r, int) {
+        const int64_t row = part.first_row + r;
+        session.scheme->transform_query_key(layer, positions.subspan(static_cast<size_t>(r), 1), q.slice(row, 1),
+                                            k.slice(row, 1));
+        for (int64_t g = 0; g < c.n_kv_heads; ++g)
+          session.cache.store(layer, g, part.past + r, k[row].data() + g * c.head_dim, v[row].data() + g * c.head_dim);
+      });
+    }
+    told("q", layer, q);
+    told("k", layer, k);
+    told("v", layer, v);
+
+    // Attend (hooks 3 and 4 are in attention.cpp), project, add.
+    attend(parts, layer, q, mix);
+    told("attn_mix", layer, mix);
+    multiply(threads, {{.x = mix, .linear = w.attn_output, .y = sub, .combine = kernel.add, .into = x}});
+    if (!pre_norm) normalize(threads, c, w.attn_norm, x, x);
+    told("attn_out", layer, x);
+
+    // The MLP: down(act(up x)), or down(act(gate x) * up x).
+    if (pre_norm) normalize(threads, c, w.ffn_norm, x, h);
+    const Rows ffn_in = pre_norm ? h : x;
+    told("ffn_norm", layer, ffn_in);
+    if (c.gated_mlp) {
+      multiply(threads, {{.x = ffn_in, .linear = w.ffn_gate, .y = gate, .activation = activation}});
+      multiply(threads, {{.x = ffn_in, .linear = w.ffn_up, .y = up, .combine = kernel.multiply, .into = gate}});
+    } else {
+      multiply(threads, {{.x = ffn_in, .linear = w.ffn_up, .y = up, .activation = activation}});
+    }
+    told("ffn_act", layer, gate);
+    multiply(threads, {{.x = gate, .linear = w.ffn_down, .y = sub, .combine = kernel.add, .into = x}});
+    if (!pre_norm) normalize(threads, c, w.ffn_norm, x, x);
+    told("ffn_out", layer, x);
+  }
+  return x;
+}
+
+Rows logits_of(SessionState& session, Rows x) {
+  const ModelConfig& c = session.model->config();
+  const Weights& weights = session.model->weights();
+  const int threads = session.options.n_threads;
+  Rows h = x;  // [R, D]
+  if (!weights.output_norm.weight.empty()) {
+    h = session.workspace.rows(kNorm, x.rows, c.d_model);
+    normalize(threads, c, weights.output_norm, x, h);
+  }
+  observe(session, "norm", -1, h);
+  const Rows logits = session.workspace.rows(kLogits, x.rows, c.vocab_size);  // [R, V]
+  multiply(threads, {{.x = h, .linear = weights.output, .y = logits}});
+  return logits;
+}
+
+}  // namespace ordinal

@@ -1,0 +1,66 @@
+// forward.h: the inside of a session, and one pass of tokens of one or several sessions through the model.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "model/kv_cache.h"
+#include "ordinal/session.h"
+
+namespace ordinal {
+
+// The workspace's buffers by name.
+enum Buffer : size_t { kX, kH, kQ, kK, kV, kMix, kSub, kGate, kUp, kNorm, kLogits, kLastRows };
+
+// Memory that one forward pass works in; it grows to the largest pass it has seen. Rows are padded to whole panels and
+// by half a panel more, so that neighbouring rows do not share cache sets.
+class Workspace {
+ public:
+  // M rows of `cols` floats in `buffer`.
+  Rows rows(Buffer buffer, int64_t m, int64_t cols);
+
+  // One of these per thread, for attention.
+  struct ThreadScratch {
+    std::vector<float> q, scores, mix;
+  };
+  std::vector<ThreadScratch> threads;
+
+ private:
+  std::vector<std::vector<float>> buffers_;
+};
+
+struct SessionState {
+  std::shared_ptr<const Model> model;
+  SessionOptions options;
+  std::shared_ptr<const PositionScheme> scheme;
+  KvCache cache;
+  int64_t length = 0;
+  std::vector<int64_t> positions;  // [capacity]: of every place in the cache
+  Workspace workspace;
+};
+
+// Consecutive rows of a pass that belong to one session.
+struct PassPart {
+  SessionState* session;
+  std::span<const TokenId> tokens;
+  int64_t first_row;  // within the pass
+  int64_t past;       // tokens that the session's cache holds before these
+};
+
+// One pass over all rows of `parts`. Appends to the sessions' caches (their lengths are the caller's to move).
+// The final x of every row is left in the returned rows [M, D], which live in the first session's workspace.
+Rows forward(std::span<const PassPart> parts);
+
+// Logits [R, V] of rows of x: the final norm, then the output matrix. Lives in `session`'s workspace.
+Rows logits_of(SessionState& session, Rows x);
+
+// q [M, H*d] against the caches, to mix [M, H*d]; `keys` and values of the rows are stored already.
+void attend(std::span<const PassPart> parts, int64_t layer, Rows q, Rows mix);
+
+// Tells the session's observer, if it has one.
+inline void observe(const SessionState& session, std::string_view name, int64_t layer, Rows rows) {
+  if (session.options.observer) session.options.observer({name, layer, -1, -1, rows});
+}
+
+}  // namespace ordinal

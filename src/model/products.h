@@ -1,0 +1,32 @@
+// products.h: weight matrices applied to rows, several matrices in one parallel loop, and norms of rows.
+#pragma once
+
+#include <initializer_list>
+
+#include "kernels/kernels.h"
+#include "ordinal/model.h"
+#include "ordinal/tensor.h"
+
+namespace ordinal {
+
+// y [M, n] = x [M, k] · weight + bias; then, where asked for, an activation in place, and `into` joined with the
+// result (into = combine(into, y)). Rows of y have room for whole panels.
+struct Product {
+  Rows x;
+  const Linear& linear;
+  Rows y;
+  void (*activation)(float* y, int64_t n) = nullptr;
+  void (*combine)(float* into, const float* y, int64_t n) = nullptr;
+  Rows into = {};
+};
+
+// All products in one parallel loop over groups of panels.
+void multiply(int n_threads, std::initializer_list<Product> products);
+
+// y = norm(x), row by row; x and y may be the same rows.
+void normalize(int n_threads, const ModelConfig& config, const Norm& norm, Rows x, Rows y);
+
+// Row `id` of the panels of an embedding table, times `scale`, to out [D].
+void embed(const TensorView& table, TokenId id, float scale, std::span<float> out);
+
+}  // namespace ordinal

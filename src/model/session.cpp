@@ -1,0 +1,188 @@
+// session.cpp: what a session accepts, and how calls become passes of limited size.
+#include "ordinal/session.h"
+
+#include <algorithm>
+#include <set>
+
+#include "kernels/kernels.h"
+#include "model/forward.h"
+#include "ordinal/error.h"
+
+namespace ordinal {
+namespace {
+
+constexpr int kMostThreads = 1024;
+constexpr int64_t kLogitRows = 32;  // rows whose logits are held at once
+
+void check_options(const SessionOptions& options) {
+  if (options.n_threads < 0 || options.n_threads > kMostThreads)
+    throw Error("the number of threads makes no sense", "0 (automatic) to " + std::to_string(kMostThreads),
+                std::to_string(options.n_threads), "-t 0 uses every processor the process may use");
+  if (options.chunk < 1)
+    throw Error("a prompt is processed in chunks of rows", "a chunk of 1 or more", std::to_string(options.chunk));
+  if (options.first_position < 0 || options.first_position > (int64_t{1} << 40))
+    throw Error("the first position is out of range", "0 to 2^40", std::to_string(options.first_position));
+  if (options.capacity < 0 || options.capacity > (int64_t{1} << 40))
+    throw Error("the context length is out of range", "0 (the trained length) to 2^40",
+                std::to_string(options.capacity), "--ctx 2048, say");
+}
+
+std::unique_ptr<SessionState> make_state(std::shared_ptr<const Model> model, SessionOptions options) {
+  check_options(options);
+  const ModelConfig& c = model->config();
+  const bool stated = options.capacity > 0;
+  int64_t capacity = stated ? options.capacity : c.max_seq_len;
+  std::shared_ptr<const PositionScheme> scheme =
+      model->make_scheme(options.position, options.first_position + capacity);
+  const int64_t last = scheme->max_positions();
+  if (options.first_position >= last || (stated && capacity > last - options.first_position))
+    throw Error("position " + std::to_string(options.first_position + capacity - 1) +
+                    " is past the end of the position scheme " + scheme->spec(),
+                "positions 0 to " + std::to_string(last - 1) + " (the scheme has " + std::to_string(last) + ")",
+                "a context of " + std::to_string(capacity) + " tokens",
+                "--ctx " + std::to_string(last) + ", or a scheme without an end: --position none");
+  capacity = std::min(capacity, last - options.first_position);
+  options.capacity = capacity;
+  if (options.n_threads == 0) options.n_threads = available_processors();
+  KvCache cache(c, capacity);
+  std::vector<int64_t> positions(static_cast<size_t>(capacity));
+  for (size_t i = 0; i < positions.size(); ++i) positions[i] = options.first_position + static_cast<int64_t>(i);
+  return std::unique_ptr<SessionState>(new SessionState{.model = std::move(model),
+                                                        .options = std::move(options),
+                                                        .scheme = std::move(scheme),
+                                                        .cache = std::move(cache),
+                                                        .length = 0,
+                                                        .positions = std::move(positions),
+                                                        .workspace = {}});
+}
+
+void check_tokens(const SessionState& session, std::span<const TokenId> tokens) {
+  if (tokens.empty()) throw Error("there are no tokens to evaluate", "1 token or more", "0");
+  const int64_t vocab_size = session.model->config().vocab_size;
+  for (const TokenId id : tokens)
+    if (id < 0 || id >= vocab_size)
+      throw Error("a token id is outside the vocabulary", "0 to " + std::to_string(vocab_size - 1), std::to_string(id));
+  const int64_t count = static_cast<int64_t>(tokens.size()), room = session.options.capacity - session.length;
+  if (count > room)
+    throw Error("the tokens do not fit into the context",
+                "at most " + std::to_string(room) + " more (context " + std::to_string(session.options.capacity) +
+                    ", " + std::to_string(session.length) + " used)",
+                std::to_string(count) + " tokens",
+                "a shorter text, or a larger --ctx where the position scheme allows");
+}
+
+}  // namespace
+
+Session::Session(std::shared_ptr<const Model> model, SessionOptions options)
+    : state_(make_state(std::move(model), std::move(options))) {}
+Session::Session(std::unique_ptr<SessionState> state) : state_(std::move(state)) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+const Model& Session::model() const { return *state_->model; }
+const PositionScheme& Session::scheme() const { return *state_->scheme; }
+const SessionOptions& Session::options() const { return state_->options; }
+int64_t Session::length() const { return state_->length; }
+int64_t Session::capacity() const { return state_->options.capacity; }
+int64_t Session::cache_bytes() const { return state_->cache.bytes(); }
+
+std::span<const float> Session::evaluate(std::span<const TokenId> tokens) {
+  const Part part{this, tokens};
+  return evaluate_together({&part, 1}).front();
+}
+
+void Session::evaluate_all(std::span<const TokenId> tokens, const LogitsSink& sink) {
+  check_tokens(*state_, tokens);
+  const int64_t before = state_->length;
+  try {
+    for (size_t done = 0; done < tokens.size();) {
+      const auto chunk =
+          tokens.subspan(done, std::min(tokens.size() - done, static_cast<size_t>(state_->options.chunk)));
+      const PassPart part{state_.get(), chunk, 0, state_->length};
+      const Rows x = forward({&part, 1});
+      for (int64_t row = 0; row < x.rows; row += kLogitRows) {
+        const Rows logits = logits_of(*state_, x.slice(row, std::min(kLogitRows, x.rows - row)));
+        for (int64_t r = 0; r < logits.rows; ++r) sink(static_cast<int64_t>(done) + row + r, logits[r]);
+      }
+      state_->length += x.rows;
+      done += chunk.size();
+    }
+  } catch (...) {
+    state_->length = before;
+    throw;
+  }
+}
+
+void Session::rewind(int64_t length) {
+  if (length < 0 || length > state_->length)
+    throw Error("a session can only go back to a length it had", "0 to " + std::to_string(state_->length),
+                std::to_string(length));
+  state_->length = length;
+}
+
+Session Session::fork() const {
+  std::unique_ptr<SessionState> copy(
+      new SessionState{.model = state_->model,
+                       .options = state_->options,
+                       .scheme = state_->scheme,
+                       .cache = KvCache(state_->model->config(), state_->options.capacity),
+                       .length = state_->length,
+                       .positions = state_->positions,
+                       .workspace = {}});
+  copy->cache.copy_from(state_->cache, state_->length);
+  return Session(std::move(copy));
+}
+
+std::vector<std::span<const float>> Session::evaluate_together(std::span<const Part> parts) {
+  if (parts.empty()) return {};
+  std::set<const Session*> named;
+  for (const Part& part : parts) {
+    if (part.session->state_->model != parts.front().session->state_->model)
+      throw Error("sessions of different models cannot share a pass", "one model for all sessions", "two models");
+    if (!named.insert(part.session).second)
+      throw Error("a session is named twice in one pass", "each session once", "the same session again");
+    check_tokens(*part.session->state_, part.tokens);
+  }
+  SessionState& lead = *parts.front().session->state_;
+  std::vector<int64_t> before;
+  for (const Part& part : parts) before.push_back(part.session->state_->length);
+
+  // Passes of at most `chunk` rows; each takes what is left of the parts in order.
+  std::vector<size_t> done(parts.size(), 0);
+  const int64_t d_model = lead.model->config().d_model;
+  const Rows last = lead.workspace.rows(kLastRows, static_cast<int64_t>(parts.size()), d_model);
+  try {
+    for (size_t at = 0; at < parts.size();) {
+      std::vector<PassPart> pass;
+      std::vector<size_t> ends;  // parts whose last token is in this pass
+      int64_t rows = 0;
+      while (at < parts.size() && rows < lead.options.chunk) {
+        SessionState& session = *parts[at].session->state_;
+        const auto rest = parts[at].tokens.subspan(done[at]);
+        const auto taken = rest.first(std::min(rest.size(), static_cast<size_t>(lead.options.chunk - rows)));
+        pass.push_back({&session, taken, rows, session.length});
+        rows += static_cast<int64_t>(taken.size());
+        done[at] += taken.size();
+        if (taken.size() < rest.size()) break;
+        ends.push_back(at++);
+      }
+      const Rows x = forward(pass);
+      for (size_t i = 0; i < pass.size(); ++i) {
+        pass[i].session->length += static_cast<int64_t>(pass[i].tokens.size());
+        if (i < ends.size())
+          std::ranges::copy(x[pass[i].first_row + static_cast<int64_t>(pass[i].tokens.size()) - 1],
+                            last[static_cast<int64_t>(ends[i])].begin());
+      }
+    }
+    const Rows logits = logits_of(lead, last);
+    std::vector<std::span<const float>> results;
+    for (int64_t r = 0; r < logits.rows; ++r) results.emplace_back(logits[r]);
+    return results;
+  } catch (...) {
+    for (size_t i = 0; i < parts.size(); ++i) parts[i].session->state_->length = before[i];
+    throw;
+  }
+}
+
+}  // namespace ordinal
