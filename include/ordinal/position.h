@@ -39,6 +39,29 @@ struct AttentionSite {
   float scale = 1.0f;       // already applied to the scores
 };
 
+// A parameter as a scheme took it, for reports and help.
+struct SchemeParam {
+  std::string key;
+  std::string value;      // in effect, stated or not; "" when it is required and was not stated
+  std::string otherwise;  // its default; "" when it is required
+  std::string allowed;    // "half, interleaved"; "a number above 0"
+};
+
+// What is known of a scheme that was made: nothing that is in effect is left for a reader to guess.
+struct SchemeFacts {
+  std::string spec;                  // canonical: parameters in the scheme's order, those at their default left out
+  std::string kind;                  // as in SchemeInfo
+  std::vector<SchemeParam> params;   // in the scheme's order
+  std::vector<std::string> remarks;  // what follows from them: "context 1024 -> 4096"
+  std::vector<std::string> tensors;  // names of the tensors it reads
+};
+
+// Why a scheme has a last position, and what goes further; for errors.
+struct LimitNote {
+  std::string reason;  // "position_embd.weight has 1024 rows"
+  std::string remedy;  // "learned:beyond=clamp, ..."
+};
+
 // A position scheme is immutable and its hooks are pure: what they do depends on their arguments only, they may be
 // called from several threads at once, and they do not allocate or throw. A hook that is not overridden adds nothing,
 // so this class is itself the scheme "none" (NoPE, Kazemnejad et al. 2023, arXiv:2305.19466).
@@ -52,6 +75,7 @@ class PositionScheme {
 
   // One past the largest position the scheme can express.
   virtual int64_t max_positions() const { return kUnlimited; }
+  virtual LimitNote limit_note() const { return {}; }  // both empty when there is no limit
 
   // x [M, d_model], after the token embedding (and its scale).
   virtual void add_to_embedding(Positions positions, Rows x) const;
@@ -65,11 +89,12 @@ class PositionScheme {
   // weights [site.key_positions.size()] after softmax; out [head_dim], the mix of values so far.
   virtual void add_to_values(const AttentionSite& site, std::span<const float> weights, std::span<float> out) const;
 
-  // The spec in canonical form: parameters in the scheme's order, those at their default left out.
-  const std::string& spec() const { return spec_; }
+  // The spec in canonical form: the same scheme for any session of the same model.
+  const std::string& spec() const { return facts_.spec; }
+  const SchemeFacts& facts() const { return facts_; }
 
  private:
-  std::string spec_;
+  SchemeFacts facts_;
   friend std::shared_ptr<const PositionScheme> make_position_scheme(
       std::string_view spec, const AttentionShape& shape,
       const std::function<const TensorView*(std::string_view)>& lookup);
@@ -78,24 +103,43 @@ class PositionScheme {
 // Finds a scheme's own tensors by name; nullptr when the model has no such tensor.
 using TensorLookup = std::function<const TensorView*(std::string_view)>;
 
-// Makes a scheme from a spec, "name" or "name:key=value,key=value". Throws Error, naming what exists, for an unknown
-// name, key or value, and for a tensor that is missing or has another shape.
+// Makes a scheme from a spec, "name" or "name:key=value,key=value". Some layers may have a scheme of their own:
+// "rope:theta=1e6;layers=3,7-9:none". Throws Error, naming what exists, for an unknown name, key or value, a layer the
+// model does not have, and a tensor that is missing or has another shape.
 std::shared_ptr<const PositionScheme> make_position_scheme(std::string_view spec, const AttentionShape& shape,
                                                            const TensorLookup& lookup);
 
-// The parts of a spec. Throws Error for text that has not the form above or names a key twice.
+// What the scheme of this spec can be told, without its tensors: value and default of every parameter, remarks and
+// the tensors it asks for first. A parameter that is required may be missing. Throws Error for a bad spec.
+SchemeFacts describe_position_scheme(std::string_view spec, const AttentionShape& shape);
+
+// The parts of a spec for one scheme. Throws Error for text that has not the form above or names a key twice.
 struct PositionSpec {
   std::string name;
   std::vector<std::pair<std::string, std::string>> params;
 };
 PositionSpec parse_position_spec(std::string_view text);
 
+// The specs of a list with commas: "rope:theta=10000,factor=2,alibi" holds two. A piece "key=value", or one that begins
+// with a digit (a layer), goes on with the spec before it. Throws Error for an empty piece or one with no spec before.
+std::vector<std::string> split_position_list(std::string_view text);
+
+// `spec` with every "native" in it, first or for some layers, replaced by the native spec. Throws Error when that
+// would put layers into layers.
+std::string expand_native(std::string_view spec, std::string_view native);
+
 // A registered scheme, for lists and help.
 struct SchemeInfo {
   std::string_view name;
-  std::string_view kind;     // "absolute" or "relative"
+  std::string_view kind;     // "absolute", "relative", or "lab": an absolute one that is known to be a bad idea
+  std::string_view acts_on;  // the hooks it has: "embedding", "q and k", "scores", "values"
+  std::string_view tensors;  // those it needs, "" for none
+  std::string_view source;   // where it was published
   std::string_view summary;  // one line
 };
 std::span<const SchemeInfo> position_schemes();
+
+// The values of rope's parameter `scaling`, for lists and help; `tensors` and `source` as above.
+std::span<const SchemeInfo> rope_scalings();
 
 }  // namespace ordinal

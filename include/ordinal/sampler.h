@@ -12,7 +12,7 @@ namespace ordinal {
 
 // Applied in the order of the fields. Defaults change nothing.
 struct SamplerOptions {
-  std::vector<std::pair<TokenId, float>> logit_bias;  // added first
+  std::vector<std::pair<TokenId, float>> logit_bias = {};  // added first
   float repetition_penalty = 1.0f;  // > 0: seen tokens' logits divided by it when positive, multiplied when negative
                                     // (Keskar et al. 2019, arXiv:1909.05858); once a token, however often seen
   float presence_penalty = 0.0f;    // subtracted once from every seen token

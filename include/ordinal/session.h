@@ -36,7 +36,7 @@ struct SessionOptions {
   int64_t first_position = 0;       // position of the first token
   int n_threads = 0;                // 0: as many as the process may use at once
   int64_t chunk = 256;              // most rows of one forward pass
-  Observer observer;
+  Observer observer = {};
 };
 
 struct SessionState;  // src/model/forward.h

@@ -50,6 +50,9 @@ class Tokenizer {
   explicit Tokenizer(TokenizerData data);
 
  private:
+  // What encode() calls: the ids of encode_with_offsets, for kinds that can make them in less memory without offsets.
+  virtual std::vector<TokenId> encode_ids(std::string_view text, const EncodeOptions& options) const;
+
   TokenizerData data_;
   std::vector<bool> special_;
 };
