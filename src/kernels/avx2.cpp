@@ -8,10 +8,12 @@ namespace ordinal {
 namespace {
 
 using F = __m256;
+using I = __m256i;
 
 struct V {
   static constexpr int width = 8;
   static constexpr int tile_rows = 3;
+  static constexpr int quant_rows = 1;
   static F load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, F a) { _mm256_storeu_ps(p, a); }
   static F set(float a) { return _mm256_set1_ps(a); }
@@ -32,6 +34,27 @@ struct V {
     const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
   }
+
+  // Pairs of byte products are added in 16 bits, which saturates above 32767: with |x| on one side and w carrying the
+  // sign of x on the other, a pair is at most 2 * 127 * 127, so the sum is exact.
+  static I start(int32_t value) { return _mm256_set1_epi32(value); }
+  static I start_q8(int32_t) { return _mm256_setzero_si256(); }
+  static I load_bytes(const std::byte* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  static I set4(const int8_t* p) {
+    int32_t four;
+    __builtin_memcpy(&four, p, 4);
+    return _mm256_set1_epi32(four);
+  }
+  static I add_pairs(I acc, I sixteen) {
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(sixteen, _mm256_set1_epi16(1)));
+  }
+  static I dot_q8(I acc, I w, I x) {
+    return add_pairs(acc, _mm256_maddubs_epi16(_mm256_abs_epi8(x), _mm256_sign_epi8(w, x)));
+  }
+  static I dot_q4(I acc, I w, I x) { return add_pairs(acc, _mm256_maddubs_epi16(w, x)); }
+  static I low_nibbles(I a) { return _mm256_and_si256(a, _mm256_set1_epi8(15)); }
+  static I high_nibbles(I a) { return _mm256_and_si256(_mm256_srli_epi16(a, 4), _mm256_set1_epi8(15)); }
+  static F to_float(I a) { return _mm256_cvtepi32_ps(a); }
 };
 
 #include "kernels/kernels_impl.h"

@@ -1,4 +1,4 @@
-// avx512.cpp: the kernels for AVX-512 (F, BW, VL, DQ): 16 lanes, 32 registers, a tile of 12 rows by one panel.
+// avx512.cpp: the kernels for AVX-512 (F, BW, VL, DQ, VNNI): 16 lanes, 32 registers, a tile of 12 rows by one panel.
 #if defined(__x86_64__)
 // GCC 12 takes the "undefined" operands in its own header for mistakes (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -11,10 +11,12 @@ namespace ordinal {
 namespace {
 
 using F = __m512;
+using I = __m512i;
 
 struct V {
   static constexpr int width = 16;
   static constexpr int tile_rows = 12;
+  static constexpr int quant_rows = 6;
   static F load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, F a) { _mm512_storeu_ps(p, a); }
   static F set(float a) { return _mm512_set1_ps(a); }
@@ -39,13 +41,29 @@ struct V {
     const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
     return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
   }
+
+  // VNNI multiplies unsigned by signed bytes: weights enter as w + 128, and the sum starts 128 * sum(x) lower.
+  static I start(int32_t value) { return _mm512_set1_epi32(value); }
+  static I start_q8(int32_t sum) { return start(-128 * sum); }
+  static I load_bytes(const std::byte* p) { return _mm512_loadu_si512(p); }
+  static I set4(const int8_t* p) {
+    int32_t four;
+    __builtin_memcpy(&four, p, 4);
+    return _mm512_set1_epi32(four);
+  }
+  static I dot_q8(I acc, I w, I x) { return _mm512_dpbusd_epi32(acc, _mm512_xor_si512(w, _mm512_set1_epi8(-128)), x); }
+  static I dot_q4(I acc, I w, I x) { return _mm512_dpbusd_epi32(acc, w, x); }
+  static I low_nibbles(I a) { return _mm512_and_si512(a, _mm512_set1_epi8(15)); }
+  static I high_nibbles(I a) { return _mm512_and_si512(_mm512_srli_epi16(a, 4), _mm512_set1_epi8(15)); }
+  static F to_float(I a) { return _mm512_cvtepi32_ps(a); }
 };
 
 #include "kernels/kernels_impl.h"
 
 bool runs_here() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vnni");
 }
 
 }  // namespace

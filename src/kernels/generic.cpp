@@ -9,6 +9,9 @@ namespace {
 struct F {
   float lane[8];
 };
+struct I {
+  int32_t lane[8];
+};
 
 // Applies `expression` to every lane i of the result c.
 #define LANES(expression)                                 \
@@ -19,6 +22,7 @@ struct F {
 struct V {
   static constexpr int width = 8;
   static constexpr int tile_rows = 3;
+  static constexpr int quant_rows = 1;
   static F load(const float* p) { LANES(p[i]); }
   static void store(float* p, F a) {
     for (int i = 0; i < width; ++i) p[i] = a.lane[i];
@@ -36,7 +40,44 @@ struct V {
   static F load_f16(const uint16_t* p) { LANES(widen_f16(p[i])); }
   static F load_bf16(const uint16_t* p) { LANES(float_of(static_cast<uint32_t>(p[i]) << 16)); }
 
+  static I start(int32_t value) {
+    I c;
+    for (int32_t& lane : c.lane) lane = value;
+    return c;
+  }
+  static I start_q8(int32_t) { return start(0); }
+  static I load_bytes(const std::byte* p) {
+    I c;
+    __builtin_memcpy(&c, p, sizeof c);
+    return c;
+  }
+  static I set4(const int8_t* p) {
+    int32_t four;
+    __builtin_memcpy(&four, p, 4);
+    return start(four);
+  }
+  static I dot_q8(I acc, I w, I x) {
+    for (int i = 0; i < width; ++i)
+      for (int byte = 0; byte < 4; ++byte) acc.lane[i] += signed_byte(w.lane[i], byte) * signed_byte(x.lane[i], byte);
+    return acc;
+  }
+  static I dot_q4(I acc, I w, I x) { return dot_q8(acc, w, x); }  // 0 .. 15 is the same signed
+  static I low_nibbles(I a) {
+    for (int32_t& lane : a.lane) lane &= 0x0f0f0f0f;
+    return a;
+  }
+  static I high_nibbles(I a) {
+    for (int32_t& lane : a.lane) lane = (lane >> 4) & 0x0f0f0f0f;
+    return a;
+  }
+  static F to_float(I a) { LANES(static_cast<float>(a.lane[i])); }
+
  private:
+  static int32_t signed_byte(int32_t four, int byte) {
+    int8_t bytes[4];
+    __builtin_memcpy(bytes, &four, 4);
+    return bytes[byte];
+  }
   static uint32_t bits_of(float a) {
     uint32_t bits;
     __builtin_memcpy(&bits, &a, 4);

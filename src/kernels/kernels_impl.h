@@ -101,11 +101,23 @@ void product(const PanelProduct& a) {
 }
 
 #include "kernels/functions_impl.h"
+#include "kernels/quant_impl.h"
 
 constexpr Kernels make_table(const char* name, bool (*runs_here)()) {
-  return {
-      name,       runs_here, V::tile_rows, {product<LoadF32>, product<LoadF16>, product<LoadBf16>, nullptr, nullptr},
-      layer_norm, rms_norm,  softmax,      gelu_tanh,
-      gelu_erf,   relu,      silu,         exponential_of,
-      scale,      add,       multiply};
+  return {name,
+          runs_here,
+          V::tile_rows,
+          {product<LoadF32>, product<LoadF16>, product<LoadBf16>, quant_product<BlockQ8>, quant_product<BlockQ4>},
+          quantize,
+          layer_norm,
+          rms_norm,
+          softmax,
+          gelu_tanh,
+          gelu_erf,
+          relu,
+          silu,
+          exponential_of,
+          scale,
+          add,
+          multiply};
 }

@@ -5,7 +5,6 @@
 #include "model/forward.h"
 
 #include "kernels/kernels.h"
-#include "model/products.h"
 
 namespace ordinal {
 namespace {
@@ -70,9 +69,8 @@ Rows forward(std::span<const PassPart> parts) {
     if (pre_norm) normalize(threads, c, w.attn_norm, x, h);
     const Rows attn_in = pre_norm ? h : x;
     told("attn_norm", layer, attn_in);
-    multiply(threads, {{.x = attn_in, .linear = w.attn_q, .y = q},
-                       {.x = attn_in, .linear = w.attn_k, .y = k},
-                       {.x = attn_in, .linear = w.attn_v, .y = v}});
+    multiply(threads, attn_in,
+             {{.linear = w.attn_q, .y = q}, {.linear = w.attn_k, .y = k}, {.linear = w.attn_v, .y = v}}, work.rounded);
 
     // Positions turn q and k; k and v enter the cache as they are then.                            hook 2
     for (const PassPart& part : parts) {
@@ -94,7 +92,7 @@ Rows forward(std::span<const PassPart> parts) {
     // Attend (hooks 3 and 4 are in attention.cpp), project, add.
     attend(parts, layer, q, mix);
     told("attn_mix", layer, mix);
-    multiply(threads, {{.x = mix, .linear = w.attn_output, .y = sub, .combine = kernel.add, .into = x}});
+    multiply(threads, mix, {{.linear = w.attn_output, .y = sub, .combine = kernel.add, .into = x}}, work.rounded);
     if (!pre_norm) normalize(threads, c, w.attn_norm, x, x);
     told("attn_out", layer, x);
 
@@ -103,13 +101,14 @@ Rows forward(std::span<const PassPart> parts) {
     const Rows ffn_in = pre_norm ? h : x;
     told("ffn_norm", layer, ffn_in);
     if (c.gated_mlp) {
-      multiply(threads, {{.x = ffn_in, .linear = w.ffn_gate, .y = gate, .activation = activation}});
-      multiply(threads, {{.x = ffn_in, .linear = w.ffn_up, .y = up, .combine = kernel.multiply, .into = gate}});
+      multiply(threads, ffn_in, {{.linear = w.ffn_gate, .y = gate, .activation = activation}}, work.rounded);
+      multiply(threads, ffn_in, {{.linear = w.ffn_up, .y = up, .combine = kernel.multiply, .into = gate}},
+               work.rounded);
     } else {
-      multiply(threads, {{.x = ffn_in, .linear = w.ffn_up, .y = up, .activation = activation}});
+      multiply(threads, ffn_in, {{.linear = w.ffn_up, .y = up, .activation = activation}}, work.rounded);
     }
     told("ffn_act", layer, gate);
-    multiply(threads, {{.x = gate, .linear = w.ffn_down, .y = sub, .combine = kernel.add, .into = x}});
+    multiply(threads, gate, {{.linear = w.ffn_down, .y = sub, .combine = kernel.add, .into = x}}, work.rounded);
     if (!pre_norm) normalize(threads, c, w.ffn_norm, x, x);
     told("ffn_out", layer, x);
   }
@@ -127,7 +126,7 @@ Rows logits_of(SessionState& session, Rows x) {
   }
   observe(session, "norm", -1, h);
   const Rows logits = session.workspace.rows(kLogits, x.rows, c.vocab_size);  // [R, V]
-  multiply(threads, {{.x = h, .linear = weights.output, .y = logits}});
+  multiply(threads, h, {{.linear = weights.output, .y = logits}}, session.workspace.rounded);
   return logits;
 }
 

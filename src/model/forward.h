@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/kv_cache.h"
+#include "model/products.h"
 #include "ordinal/session.h"
 
 namespace ordinal {
@@ -25,6 +26,7 @@ class Workspace {
     std::vector<float> q, scores, mix;
   };
   std::vector<ThreadScratch> threads;
+  RoundedRows rounded;
 
  private:
   std::vector<std::vector<float>> buffers_;

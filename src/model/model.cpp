@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "kernels/kernels.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
@@ -22,9 +21,6 @@ class Binder {
 
   const TensorView* matrix(const std::string& name, int64_t n, int64_t k) const {
     const TensorView& view = require(name, {n, k}, Layout::panels);
-    if (kernels().product[static_cast<size_t>(view.dtype)] == nullptr)
-      throw Error("this version cannot compute with " + name + " in " + file_.path(), "f32, f16 or bf16",
-                  std::string(dtype_info(view.dtype).name), "convert the original again with --dtype bf16");
     return &view;
   }
 
@@ -110,7 +106,7 @@ std::shared_ptr<const PositionScheme> Model::make_scheme(std::string_view spec, 
                              .head_dim = c.head_dim,
                              .trained_length = c.max_seq_len,
                              .length = length};
-  return make_position_scheme(spec == "native" ? std::string_view(file_.notes().position) : spec, shape,
+  return make_position_scheme(expand_native(spec, file_.notes().position), shape,
                               [this](std::string_view name) { return file_.find(name); });
 }
 

@@ -11,27 +11,47 @@ constexpr int64_t kGroup = 4;  // panels per unit of work: as many streams as th
 // Below this many multiply-adds a parallel loop costs more than it saves.
 constexpr int64_t kWorthThreads = 1 << 17;
 
+bool needs_rounding(const Product& product) { return dtype_info(product.linear.weight->dtype).block_items > 1; }
+
 int64_t groups_of(const Product& product) {
   return (product.linear.n + kGroup * kPanelLanes - 1) / (kGroup * kPanelLanes);
 }
 
-void run_group(const Product& p, int64_t group) {
+void round_rows(int n_threads, Rows x, RoundedRows& rounded) {
+  const int64_t blocks = (x.cols + 31) / 32;
+  const size_t count = static_cast<size_t>(x.rows * blocks);
+  if (rounded.scales.size() < count) {
+    rounded.bytes.resize(count * 32);
+    rounded.scales.resize(count);
+    rounded.sums.resize(count);
+  }
+  parallel_for(x.rows < 8 ? 1 : n_threads, x.rows, [&](int64_t r, int) {
+    const int64_t first = r * blocks;
+    kernels().quantize(x[r].data(), x.cols, rounded.bytes.data() + first * 32, rounded.scales.data() + first,
+                       rounded.sums.data() + first);
+  });
+}
+
+void run_group(Rows x, const RoundedRows& rounded, const Product& p, int64_t group) {
   const TensorView& weight = *p.linear.weight;
   const int64_t panels = (p.linear.n + kPanelLanes - 1) / kPanelLanes;
   const int64_t first = group * kGroup, count = std::min(kGroup, panels - first);
   const int64_t panel_bytes = weight.bytes / panels;
   const int64_t column = first * kPanelLanes;
   const int64_t width = std::min(count * kPanelLanes, p.linear.n - column);
-  kernels().product[static_cast<size_t>(weight.dtype)]({.x = p.x.data,
-                                                        .x_stride = p.x.stride,
-                                                        .m = p.x.rows,
+  kernels().product[static_cast<size_t>(weight.dtype)]({.x = x.data,
+                                                        .x_stride = x.stride,
+                                                        .x_bytes = rounded.bytes.data(),
+                                                        .x_scales = rounded.scales.data(),
+                                                        .x_sums = rounded.sums.data(),
+                                                        .m = x.rows,
                                                         .panels = weight.data + first * panel_bytes,
                                                         .panel_stride = panel_bytes,
                                                         .n_panels = count,
                                                         .k = p.linear.k,
                                                         .y = p.y.data + column,
                                                         .y_stride = p.y.stride});
-  for (int64_t r = 0; r < p.x.rows; ++r) {
+  for (int64_t r = 0; r < x.rows; ++r) {
     float* y = p.y.data + r * p.y.stride + column;
     if (!p.linear.bias.empty()) kernels().add(y, p.linear.bias.data() + column, width);
     if (p.activation != nullptr) p.activation(y, width);
@@ -39,26 +59,38 @@ void run_group(const Product& p, int64_t group) {
   }
 }
 
+// Number `index` of lane `lane` in block panels, widened: see the table of kinds in src/format/README.md.
+float block_number(Dtype dtype, const std::byte* panel, int64_t lane, int64_t index) {
+  const bool four_bits = dtype == Dtype::q4_0;
+  const std::byte* block = panel + index / 32 * dtype_info(dtype).block_bytes * kPanelLanes;
+  uint16_t scale;
+  __builtin_memcpy(&scale, block + 2 * lane, 2);
+  const int64_t group = index % 32 / 4, byte = ((four_bits ? group % 4 : group) * kPanelLanes + lane) * 4 + index % 4;
+  const int stored = static_cast<int>(block[2 * kPanelLanes + byte]);
+  const int weight = four_bits ? (stored >> (group < 4 ? 0 : 4) & 15) - 8 : static_cast<int8_t>(stored);
+  return f16_to_f32(scale) * static_cast<float>(weight);
+}
+
 }  // namespace
 
-void multiply(int n_threads, std::initializer_list<Product> products) {
+void multiply(int n_threads, Rows x, std::initializer_list<Product> products, RoundedRows& rounded) {
   int64_t groups = 0, work = 0;
   for (const Product& product : products) {
     groups += groups_of(product);
-    work += product.x.rows * product.linear.n * product.linear.k;
+    work += x.rows * product.linear.n * product.linear.k;
   }
-  parallel_for(work < kWorthThreads ? 1 : n_threads, groups, [&](int64_t group, int) {
+  const int threads = work < kWorthThreads ? 1 : n_threads;
+  if (std::any_of(products.begin(), products.end(), needs_rounding)) round_rows(threads, x, rounded);
+  parallel_for(threads, groups, [&](int64_t group, int) {
     for (const Product& product : products) {
-      if (group < groups_of(product)) return run_group(product, group);
+      if (group < groups_of(product)) return run_group(x, rounded, product, group);
       group -= groups_of(product);
     }
   });
 }
 
 void normalize(int n_threads, const ModelConfig& config, const Norm& norm, Rows x, Rows y) {
-  constexpr auto layer_norm = &Kernels::layer_norm;
-  constexpr auto rms_norm = &Kernels::rms_norm;
-  const auto function = kernels().*(config.norm == NormKind::layer_norm ? layer_norm : rms_norm);
+  const auto function = config.norm == NormKind::layer_norm ? kernels().layer_norm : kernels().rms_norm;
   const float* bias = norm.bias.empty() ? nullptr : norm.bias.data();
   parallel_for(x.rows * x.cols < kWorthThreads / 8 ? 1 : n_threads, x.rows, [&](int64_t r, int) {
     function(x[r].data(), norm.weight.data(), bias, config.norm_epsilon, y[r].data(), x.cols);
@@ -66,9 +98,16 @@ void normalize(int n_threads, const ModelConfig& config, const Norm& norm, Rows 
 }
 
 void embed(const TensorView& table, TokenId id, float scale, std::span<float> out) {
-  const int64_t width = static_cast<int64_t>(out.size());
-  const int64_t first = id / kPanelLanes * width * kPanelLanes + id % kPanelLanes;
-  for (int64_t c = 0; c < width; ++c) widen(table.dtype, table.data, first + c * kPanelLanes, out.subspan(c, 1));
+  const int64_t width = static_cast<int64_t>(out.size()), lane = id % kPanelLanes;
+  const int64_t panel_bytes = table.bytes / ((table.shape[0] + kPanelLanes - 1) / kPanelLanes);
+  const std::byte* panel = table.data + id / kPanelLanes * panel_bytes;
+  const bool blocks = dtype_info(table.dtype).block_items > 1;
+  for (int64_t c = 0; c < width; ++c) {
+    if (blocks)
+      out[static_cast<size_t>(c)] = block_number(table.dtype, panel, lane, c);
+    else
+      widen(table.dtype, panel, c * kPanelLanes + lane, out.subspan(static_cast<size_t>(c), 1));
+  }
   if (scale != 1.0f)
     for (float& value : out) value *= scale;
 }

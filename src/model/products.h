@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <vector>
 
 #include "kernels/kernels.h"
 #include "ordinal/model.h"
@@ -12,7 +13,6 @@ namespace ordinal {
 // y [M, n] = x [M, k] · weight + bias; then, where asked for, an activation in place, and `into` joined with the
 // result (into = combine(into, y)). Rows of y have room for whole panels.
 struct Product {
-  Rows x;
   const Linear& linear;
   Rows y;
   void (*activation)(float* y, int64_t n) = nullptr;
@@ -20,13 +20,21 @@ struct Product {
   Rows into = {};
 };
 
-// All products in one parallel loop over groups of panels.
-void multiply(int n_threads, std::initializer_list<Product> products);
+// Rows of x as the block kinds want them; see Kernels::quantize.
+struct RoundedRows {
+  std::vector<int8_t> bytes;
+  std::vector<float> scales;
+  std::vector<int32_t> sums;
+};
+
+// All products of the same rows x in one parallel loop over groups of panels. `rounded` is memory to round x in, used
+// when a weight is of a block kind.
+void multiply(int n_threads, Rows x, std::initializer_list<Product> products, RoundedRows& rounded);
 
 // y = norm(x), row by row; x and y may be the same rows.
 void normalize(int n_threads, const ModelConfig& config, const Norm& norm, Rows x, Rows y);
 
-// Row `id` of the panels of an embedding table, times `scale`, to out [D].
+// Row `id` of the panels of an embedding table [V, D], times `scale`, to out [D].
 void embed(const TensorView& table, TokenId id, float scale, std::span<float> out);
 
 }  // namespace ordinal

@@ -1,0 +1,130 @@
+// quant_impl.h: the panel product for q8_0 and q4_0, over the vector vocabulary of the including file.
+// Included once per instruction set, inside an anonymous namespace, by kernels_impl.h.
+//
+// Rows of x are rounded to 8 bits, block by block of 32 along K, before the product (quantize below), each row by
+// itself: a row's bits never depend on the rows beside it. Within a block everything is an integer, so exact; between
+// blocks one fused multiply-add a lane, in order: the same bits on every instruction set.
+//
+// Vocabulary, beside that of kernels_impl.h: type I (a vector of 32-bit integers, as wide as F) and in V
+//   quant_rows                 rows of the widest register tile
+//   load_bytes, set4           4 bytes a lane from memory; the same 4 bytes in every lane
+//   start_q8(sum)              where the sum of a block starts, from the sum of the row's 32 numbers
+//   dot_q8(acc, w, x)          adds 4 products of signed bytes a lane (to a sum that began at start_q8)
+//   dot_q4(acc, w, x)          the same, w being unsigned 0 .. 15
+//   low_nibbles, high_nibbles  of every byte
+//   start(value), to_float
+
+// One block of 32 k of a panel: 32 scales in f16, then the weights as [8 groups of 4 k][32 lanes][4 k] signed bytes.
+struct BlockQ8 {
+  static constexpr int64_t bytes = kPanelLanes * (2 + 32);
+  static I start(int32_t sum) { return V::start_q8(sum); }
+  static I weights(const std::byte* block, int group, int vector) {
+    return V::load_bytes(block + 64 + (group * 32 + vector * V::width) * 4);
+  }
+  static I dot(I acc, I w, I x) { return V::dot_q8(acc, w, x); }
+};
+
+// The same with half a byte a weight, 8 + weight: groups 0 to 3 in the low halves, 4 to 7 in the high ones.
+struct BlockQ4 {
+  static constexpr int64_t bytes = kPanelLanes * (2 + 16);
+  static I start(int32_t sum) { return V::start(-8 * sum); }
+  static I weights(const std::byte* block, int group, int vector) {
+    const I pair = V::load_bytes(block + 64 + (group % 4 * 32 + vector * V::width) * 4);
+    return group < 4 ? V::low_nibbles(pair) : V::high_nibbles(pair);
+  }
+  static I dot(I acc, I w, I x) { return V::dot_q4(acc, w, x); }
+};
+
+template <class Block, int R, int P>
+inline void quant_tile(const PanelProduct& a, int64_t row, int64_t panel) {
+  constexpr int vectors = kPanelLanes / V::width;
+  const int64_t blocks = (a.k + 31) / 32;
+  F sums[R][P][vectors];
+  float* y = a.y + row * a.y_stride + panel * kPanelLanes;
+  for (int r = 0; r < R; ++r)
+    for (int p = 0; p < P; ++p)
+      for (int v = 0; v < vectors; ++v)
+        sums[r][p][v] = a.accumulate ? V::load(y + r * a.y_stride + p * kPanelLanes + v * V::width) : V::set(0.0f);
+
+  for (int64_t b = 0; b < blocks; ++b) {
+    const std::byte* block[P];
+    for (int p = 0; p < P; ++p) block[p] = a.panels + (panel + p) * a.panel_stride + b * Block::bytes;
+    I acc[R][P][vectors];
+    for (int r = 0; r < R; ++r)
+      for (int p = 0; p < P; ++p)
+        for (int v = 0; v < vectors; ++v) acc[r][p][v] = Block::start(a.x_sums[(row + r) * blocks + b]);
+    const int8_t* x = a.x_bytes + (row * blocks + b) * 32;
+#pragma GCC unroll 8
+    for (int group = 0; group < 8; ++group)
+      for (int p = 0; p < P; ++p)
+        for (int v = 0; v < vectors; ++v) {
+          const I w = Block::weights(block[p], group, v);
+          for (int r = 0; r < R; ++r)
+            acc[r][p][v] = Block::dot(acc[r][p][v], w, V::set4(x + r * blocks * 32 + group * 4));
+        }
+    for (int p = 0; p < P; ++p)
+      for (int v = 0; v < vectors; ++v) {
+        const F scale = V::load_f16(reinterpret_cast<const uint16_t*>(block[p]) + v * V::width);
+        for (int r = 0; r < R; ++r) {
+          const F both = V::mul(scale, V::set(a.x_scales[(row + r) * blocks + b]));
+          sums[r][p][v] = V::fma(V::to_float(acc[r][p][v]), both, sums[r][p][v]);
+        }
+      }
+  }
+
+  for (int r = 0; r < R; ++r)
+    for (int p = 0; p < P; ++p)
+      for (int v = 0; v < vectors; ++v) V::store(y + r * a.y_stride + p * kPanelLanes + v * V::width, sums[r][p][v]);
+}
+
+template <class Block, int R>
+inline void call_quant_rows(int64_t rows, const PanelProduct& a, int64_t row, int64_t first, int64_t last) {
+  if (rows == R) {
+    constexpr int fit = V::quant_rows / R;
+    constexpr int P = fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
+    int64_t panel = first;
+    for (; panel + P <= last; panel += P) quant_tile<Block, R, P>(a, row, panel);
+    for (; panel < last; ++panel) quant_tile<Block, R, 1>(a, row, panel);
+  } else if constexpr (R > 1) {
+    call_quant_rows<Block, R - 1>(rows, a, row, first, last);
+  }
+}
+
+// Tiles of rows as in product(); panels are the outer loop as soon as there is more than one tile.
+template <class Block>
+void quant_product(const PanelProduct& a) {
+  const int64_t tiles = (a.m + V::quant_rows - 1) / V::quant_rows;
+  const int64_t step = tiles == 1 ? a.n_panels : 1;
+  for (int64_t panel = 0; panel < a.n_panels; panel += step)
+    for (int64_t t = 0; t < tiles; ++t) {
+      const int64_t row = a.m * t / tiles;
+      call_quant_rows<Block, V::quant_rows>(a.m * (t + 1) / tiles - row, a, row, panel, panel + step);
+    }
+}
+
+// x [k] to 8 bits: per block of 32, scale = largest magnitude / 127, bytes = x / scale to the nearest (ties to even),
+// and their sum. The last block is filled up with zeros.
+void quantize(const float* x, int64_t k, int8_t* bytes, float* scales, int32_t* sums) {
+  for (int64_t b = 0; b * 32 < k; ++b) {
+    const int64_t count = k - b * 32 < 32 ? k - b * 32 : 32;
+    float largest = 0.0f;
+    for (int64_t i = 0; i < count; ++i) {
+      const float magnitude = __builtin_fabsf(x[b * 32 + i]);
+      largest = magnitude > largest ? magnitude : largest;
+    }
+    const float scale = largest / 127.0f;
+    // Below the smallest normal number a reciprocal would overflow; such a block rounds to zeros.
+    const float inverse = scale > 1.2e-38f ? 1.0f / scale : 0.0f;
+    int32_t sum = 0;
+    for (int64_t i = 0; i < 32; ++i) {
+      float value = i < count ? x[b * 32 + i] * inverse : 0.0f;
+      value = (value + 12582912.0f) - 12582912.0f;  // 1.5 * 2^23: rounds to a whole number, ties to even
+      value = value < -127.0f ? -127.0f : value;
+      value = value > 127.0f ? 127.0f : value;
+      bytes[b * 32 + i] = static_cast<int8_t>(value);
+      sum += bytes[b * 32 + i];
+    }
+    scales[b] = scale;
+    sums[b] = sum;
+  }
+}
