@@ -1,60 +1,203 @@
 # Builds Ordinal, tests it and installs it. `make help` lists the targets.
-# config=release|debug|sanitize|thread picks flags and the folder build/$(config), so switching never needs `clean`.
+# config=release|debug|sanitize|thread picks flags and the folder build/$(config), so switching never needs `clean`;
+# the targets fuzz and arm64 use a config of their own.
 
 config ?= release
 CXX ?= g++
 AR ?= ar
 PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 20
 B := build/$(config)
+SHELL := bash
+
+# As many jobs as processors unless -j is given; `clean` with other goals runs in order.
+ifeq ($(filter -j%,$(MAKEFLAGS))$(filter clean,$(MAKECMDGOALS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
 
 # -ffp-contract=off: a multiply and an add are fused only where the source says so; the bits depend on it.
+# -fno-strict-aliasing: mapped bytes may be read as numbers; costs nothing measurable here.
+# -MMD -MP: each object lists the headers it was made from.
 FLAGS := -std=c++20 -ffp-contract=off -fno-strict-aliasing -pthread -MMD -MP -Iinclude -Isrc
+# -Wno-sign-conversion: sizes are int64_t and meet size_t at every container; -Wconversion still finds real losses.
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror
-OMP := -fopenmp
+LIBS := -lpcre2-8
+
+# -g1: stack traces with line numbers, no variables. -DNDEBUG: no checks inside the standard library.
 flags_release := -O2 -g1 -DNDEBUG
 flags_debug := -O0 -g
 # Address and undefined behaviour together; -O1 keeps the suite within minutes.
 flags_sanitize := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
-# GCC's OpenMP runtime is opaque to the thread sanitizer, so this build runs parallel_for on plain threads.
 flags_thread := -O1 -g -fsanitize=thread
-ifeq ($(config),thread)
-OMP :=
-endif
+# libFuzzer comes with clang, whose warnings are not g++'s; only the harnesses link its main.
+flags_fuzz := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+# -static: the programs run under qemu without an arm64 system around them.
+flags_arm64 := -O2 -g1 -DNDEBUG -static
 ifeq ($(flags_$(config)),)
 $(error config=$(config) is not one of release, debug, sanitize, thread)
 endif
-ALL_FLAGS = $(FLAGS) $(WARN) $(OMP) $(flags_$(config)) $(EXTRA_FLAGS)
-LIBS := -lpcre2-8
+ifeq ($(config),fuzz)
+CXX := clang++
+WARN := -Wall -Wextra
+endif
+ifeq ($(config),arm64)
+CXX := aarch64-linux-gnu-g++
+AR := aarch64-linux-gnu-ar
+sysroot := build/arm64/sysroot/usr/lib/aarch64-linux-gnu
+LIBS := $(sysroot)/libpcre2-8.a
+$(B)/ordinal $(B)/tests/run: $(LIBS)
+$(LIBS):
+	tools/fetch_arm64_library.sh build/arm64/sysroot libpcre2-dev
+endif
+ALL_FLAGS = $(FLAGS) $(WARN) $(flags_$(config)) $(EXTRA_FLAGS)
 
+headers := $(wildcard include/ordinal/*.h src/*/*.h src/*/*.def)
 lib_sources := $(filter-out src/cli/%,$(wildcard src/*/*.cpp))
 cli_sources := $(wildcard src/cli/*.cpp)
-test_sources := $(wildcard tests/*.cpp tests/*/*.cpp)
+test_sources := $(filter-out tests/fuzz/%,$(wildcard tests/*.cpp tests/*/*.cpp))
+fuzz_sources := $(wildcard tests/fuzz/*.cpp)
+models := $(wildcard models/*.ordinal)
 objects = $(patsubst %.cpp,$(B)/%.o,$(1))
 
 .DEFAULT_GOAL := all
-.PHONY: all
-all: $(B)/ordinal  ## build the command line tool, build/$(config)/ordinal
+.PHONY: all demo test test-isa parity sanitize thread fuzz arm64 example bench lint lint-rules tidy format golden model \
+  install uninstall packages clean help
+.DELETE_ON_ERROR:
+
+all: $(B)/ordinal $(B)/libordinal.a  ## build the command line tool and the library in build/$(config)/
 
 $(B)/libordinal.a: $(call objects,$(lib_sources))
 	@rm -f $@
 	$(AR) rcs $@ $^
 
 $(B)/ordinal: $(call objects,$(cli_sources)) $(B)/libordinal.a
-	$(CXX) $(ALL_FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(CXX) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %libordinal.a,$^) $(LIBS)
 
 $(B)/tests/run: $(call objects,$(test_sources)) $(B)/libordinal.a
-	$(CXX) $(ALL_FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(CXX) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %libordinal.a,$^) $(LIBS)
 
 # Each instruction set has one object of its own; nothing else gets such flags (src/kernels/README.md).
-MACHINE := $(firstword $(subst -, ,$(shell $(CXX) -dumpmachine)))
+# -O3: the loop bodies are written to be unrolled and vectorised.
+MACHINE := $(firstword $(subst -, ,$(shell $(CXX) -dumpmachine 2>/dev/null || uname -m)))
 $(B)/src/kernels/generic.o: EXTRA_FLAGS += -O3
 ifeq ($(MACHINE),x86_64)
-$(B)/src/kernels/avx2.o: EXTRA_FLAGS += -O3 -mavx2 -mfma -mf16c
-$(B)/src/kernels/avx512.o: EXTRA_FLAGS += -O3 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c
+AVX2 := -mavx2 -mfma -mf16c
+AVX512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq $(AVX2)
+$(B)/src/kernels/avx2.o: EXTRA_FLAGS += -O3 $(AVX2)
+$(B)/src/kernels/avx512.o: EXTRA_FLAGS += -O3 $(AVX512)
+build/tidy/src/kernels/avx2.ok: EXTRA_FLAGS := $(AVX2)
+build/tidy/src/kernels/avx512.ok: EXTRA_FLAGS := $(AVX512)
 endif
 
-$(B)/%.o: %.cpp
+$(B)/tests/%.o: EXTRA_FLAGS += -Itests
+$(B)/%.o: %.cpp | build/packages/build.ok
 	@mkdir -p $(@D)
 	$(CXX) $(ALL_FLAGS) -c -o $@ $<
 
--include $(patsubst %.o,%.d,$(call objects,$(lib_sources) $(cli_sources) $(test_sources)))
+-include $(patsubst %.o,%.d,$(call objects,$(lib_sources) $(cli_sources) $(test_sources) $(fuzz_sources)))
+
+# Building and installing only say which packages are missing; every other target installs them.
+check_only := $(if $(filter-out all install,$(or $(MAKECMDGOALS),all)),,--check)
+build/packages/%.ok:
+	@tools/install_packages.sh $(check_only) $*
+	@mkdir -p $(@D) && touch $@
+$(call objects,$(test_sources) $(fuzz_sources)): | build/packages/test.ok
+
+packages:  ## install the Debian packages that building and testing need
+	@tools/install_packages.sh build test
+
+demo: all  ## install what is missing, build, and generate text with the shipped model
+	@[ -n "$(models)" ] || { echo "make demo: models/ has no .ordinal file to run" >&2; exit 1; }
+	$(B)/ordinal generate "Once upon a time" -n 120 --temp 0.7 --seed 7
+
+test: $(B)/ordinal $(B)/tests/run  ## all tests; config=debug|sanitize|thread picks another build
+	$(run_under) $(B)/tests/run $(TEST_ARGS)
+# The thread sanitizer of GCC 12 wants the old, less random memory layout that newer kernels leave.
+run_under = $(if $(filter thread,$(config)),$(shell setarch -R true 2>/dev/null && echo setarch -R))
+
+isas = generic $(shell grep -qw avx2 /proc/cpuinfo && echo avx2; grep -qw avx512vl /proc/cpuinfo && echo avx512)
+test-isa: $(B)/ordinal $(B)/tests/run  ## all tests under each ORDINAL_ISA that this machine has
+	@for isa in $(isas); do echo "ORDINAL_ISA=$$isa"; ORDINAL_ISA=$$isa $(B)/tests/run $(TEST_ARGS) || exit 1; done
+
+sanitize:  ## all tests under the address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory config=sanitize test
+
+thread:  ## all tests under the thread sanitizer
+	@$(MAKE) --no-print-directory config=thread test
+
+parity: all build/venv/parity.ok  ## logits and ids of models of GPT-2's size against transformers
+	build/venv/bin/python tools/parity.py $(B)/ordinal
+
+# One program per reader, each on its own seeds, FUZZ_SECONDS each; what they find lies in build/fuzz/.
+fuzzers := $(patsubst tests/fuzz/%_fuzz.cpp,%,$(wildcard tests/fuzz/*_fuzz.cpp))
+fuzz: build/packages/fuzz.ok  ## every reader on mutated files, FUZZ_SECONDS=20 each
+	@$(MAKE) --no-print-directory config=fuzz $(fuzzers:%=build/fuzz/%) build/fuzz/seeds
+	@tools/run_fuzzers.sh $(FUZZ_SECONDS) $(fuzzers)
+build/fuzz/%: build/fuzz/tests/fuzz/%_fuzz.o $(B)/libordinal.a
+	$(CXX) $(ALL_FLAGS) -fsanitize=fuzzer -o $@ $(filter %.o %libordinal.a,$^) $(LIBS)
+
+arm64: build/packages/arm64.ok  ## cross-build for arm64, run its tests under qemu, compare its logits with this machine's bit for bit
+	@$(MAKE) --no-print-directory config=release all
+	@$(MAKE) --no-print-directory config=arm64 build/arm64/ordinal build/arm64/tests/run
+	@tools/check_arm64.sh
+
+example: all  ## build and run tools/example_embed.cpp, a program that uses the library
+	$(CXX) -std=c++20 -Wall -Wextra -Iinclude -o $(B)/example tools/example_embed.cpp $(B)/libordinal.a $(LIBS) \
+	  $(flags_$(config))
+	$(B)/example $(firstword $(models)) "Once upon a time"
+
+bench: all  ## tokens per second of a model of GPT-2's shape, per kind of weights
+	@for kind in f32 f16 bf16; do $(B)/ordinal bench --shape gpt2 --dtype $$kind || exit 1; done
+
+cxx_files := $(wildcard include/ordinal/*.h src/*/*.h src/*/*.cpp tests/*.h tests/*.cpp tests/*/*.h tests/*/*.cpp \
+  tools/*.cpp)
+lint: lint-rules tidy  ## house rules, layers, formatting, clang-tidy
+lint-rules: build/venv/lint.ok
+	@build/venv/bin/clang-format --dry-run -Werror $(cxx_files)
+	@tools/check_layers.sh
+	@$(MAKE) --no-print-directory config=release $(isa_objects:%=build/release/%)
+	@$(MAKE) --no-print-directory config=debug $(isa_objects:%=build/debug/%)
+	@tools/check_rules.sh $(foreach b,build/release build/debug,$(isa_objects:%=$(b)/%))
+isa_objects := src/kernels/avx2.o src/kernels/avx512.o
+
+tidy_sources := $(lib_sources) $(cli_sources) $(wildcard tools/*.cpp)
+tidy: $(tidy_sources:%.cpp=build/tidy/%.ok)
+build/tidy/%.ok: %.cpp $(headers) .clang-tidy build/venv/lint.ok
+	@mkdir -p $(@D)
+	@build/venv/bin/clang-tidy --quiet $< -- -std=c++20 -Iinclude -Isrc $(EXTRA_FLAGS) >$(@:.ok=.log) 2>&1 && touch $@ || \
+	  { grep -v 'warnings\? \(generated\|treated\)' $(@:.ok=.log); exit 1; }
+
+format: build/venv/lint.ok  ## apply the formatting
+	build/venv/bin/clang-format -i $(cxx_files)
+
+build/venv/%.ok: tools/%-requirements.txt | build/packages/python.ok
+	@[ -x build/venv/bin/python ] || python3 -m venv build/venv
+	build/venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+golden: build/venv/parity.ok  ## the golden files again, from their scripts
+	build/venv/bin/python tools/make_goldens.py
+	build/venv/bin/python tools/make_tokenizer_goldens.py
+
+model: all  ## train the shipped model again: TRAIN=file VALID=file (hours)
+	tools/make_model.sh "$(TRAIN)" "$(VALID)"
+
+D := $(DESTDIR)$(PREFIX)
+install: all  ## binary, library, headers and the shipped model under PREFIX=/usr/local (DESTDIR= for packagers)
+	install -d $(D)/bin $(D)/lib/pkgconfig $(D)/include/ordinal $(D)/share/ordinal/models
+	install -m 755 $(B)/ordinal $(D)/bin/
+	install -m 644 $(B)/libordinal.a $(D)/lib/
+	install -m 644 $(wildcard include/ordinal/*.h) $(D)/include/ordinal/
+	$(if $(models),install -m 644 $(models) $(D)/share/ordinal/models/)
+	@printf '%s\n' 'prefix=$(abspath $(PREFIX))' 'Name: ordinal' 'Description: Transformer inference on the CPU' \
+	  'Version: 0' 'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lordinal $(LIBS) -pthread' \
+	  >$(D)/lib/pkgconfig/ordinal.pc
+
+uninstall:  ## what install put there
+	rm -rf $(D)/bin/ordinal $(D)/lib/libordinal.a $(D)/lib/pkgconfig/ordinal.pc $(D)/include/ordinal $(D)/share/ordinal
+
+clean:  ## remove build/
+	rm -rf build
+
+help:  ## this list
+	@awk 'match($$0, /^[a-z0-9-]+:.*## /) { split($$0, part, ":"); printf "  %-10s %s\n", part[1], substr($$0, RLENGTH + 1) }' Makefile

@@ -6,67 +6,106 @@
 //   (a, b) -> (a cos - b sin, a sin + b cos)
 //   pairing=half: (a, b) = (x[i], x[i + r/2])         GPT-NeoX, Hugging Face's Llama
 //   pairing=interleaved: (x[2i], x[2i + 1])           RoFormer, Meta's Llama, GPT-J
-//   scaling=linear: angle(p / factor, i)              position interpolation, Chen et al. 2023 (arXiv:2306.15595)
-// Spec     rope[:pairing=half|interleaved,theta=10000,rotary_dim=head_dim,scaling=none|linear,factor=1]
-// Acts on  q and k. Needs no tensors; has no last position. Angles are computed in double.
+//   rope_freqs.weight [r/2], when the model has it: angle i is divided by its number i (as in GGUF)
+// Spec     rope[:theta=10000,pairing=half|interleaved,rotary_dim=(head_dim),scaling=none|..., and what the scaling has]
+//          The scalings are in rope_scaling.cpp.
+// Acts on  q and k. Has no last position. Angles are computed in double.
+#include <algorithm>
+#include <array>
 #include <cmath>
-#include <vector>
 
-#include "position/scheme.h"
+#include "position/rope_scaling.h"
 
 namespace ordinal {
 namespace {
 
+constexpr size_t kMostKept = size_t{1} << 19;  // cosines in the table: 2 MB of them, and as many sines
+constexpr size_t kAtOnce = 64;                 // pairs whose cosines are computed together past the table
+
 class Rope final : public PositionScheme {
  public:
-  Rope(std::vector<double> frequencies, bool interleaved, int64_t head_dim)
-      : frequencies_(std::move(frequencies)), interleaved_(interleaved), head_dim_(head_dim) {}
+  Rope(RopeAngles angles, bool interleaved, const AttentionShape& shape)
+      : angles_(std::move(angles)), interleaved_(interleaved), head_dim_(static_cast<size_t>(shape.head_dim)) {
+    const size_t pairs = angles_.frequencies.size();
+    kept_ = static_cast<int64_t>(std::min(static_cast<size_t>(shape.length), kMostKept / pairs));
+    cosines_.resize(static_cast<size_t>(kept_) * pairs);
+    sines_.resize(cosines_.size());
+    for (int64_t p = 0; p < kept_; ++p) {
+      const size_t at = static_cast<size_t>(p) * pairs;
+      compute(p, 0, {cosines_.data() + at, pairs}, sines_.data() + at);
+    }
+  }
 
   void transform_query_key(int64_t, Positions positions, Rows q, Rows k) const override {
-    const size_t pairs = frequencies_.size();
+    const size_t pairs = angles_.frequencies.size();
     for (size_t r = 0; r < positions.size(); ++r) {
       const std::span<float> query = q[static_cast<int64_t>(r)], key = k[static_cast<int64_t>(r)];
-      for (size_t i = 0; i < pairs; ++i) {
-        const double angle = static_cast<double>(positions[r]) * frequencies_[i];
-        const float cosine = static_cast<float>(std::cos(angle)), sine = static_cast<float>(std::sin(angle));
-        turn(query, i, cosine, sine);
-        turn(key, i, cosine, sine);
+      const int64_t p = positions[r];
+      std::array<float, kAtOnce> cosines, sines;
+      for (size_t first = 0; first < pairs; first += kAtOnce) {
+        const size_t count = std::min(kAtOnce, pairs - first), at = static_cast<size_t>(p) * pairs + first;
+        const bool known = p < kept_;
+        if (!known) compute(p, first, {cosines.data(), count}, sines.data());
+        const std::span<const float> cosine{known ? cosines_.data() + at : cosines.data(), count};
+        const float* sine = known ? sines_.data() + at : sines.data();
+        turn(query, first, cosine, sine);
+        turn(key, first, cosine, sine);
       }
     }
   }
 
  private:
-  void turn(std::span<float> row, size_t pair, float cosine, float sine) const {
-    const size_t first = interleaved_ ? 2 * pair : pair;
-    const size_t second = interleaved_ ? 2 * pair + 1 : pair + frequencies_.size();
-    for (size_t head = 0; head < row.size(); head += static_cast<size_t>(head_dim_)) {
-      const float a = row[head + first], b = row[head + second];
-      row[head + first] = a * cosine - b * sine;
-      row[head + second] = a * sine + b * cosine;
+  // Cosines and sines of the pairs from `first` on, at one position.
+  void compute(int64_t p, size_t first, std::span<float> cosines, float* sines) const {
+    for (size_t i = 0; i < cosines.size(); ++i) {
+      const double angle = static_cast<double>(p) * angles_.frequencies[first + i];
+      cosines[i] = static_cast<float>(angles_.magnitude * std::cos(angle));
+      sines[i] = static_cast<float>(angles_.magnitude * std::sin(angle));
     }
   }
 
-  const std::vector<double> frequencies_;  // [rotary_dim / 2], radians per position
+  void turn(std::span<float> row, size_t first, std::span<const float> cosines, const float* sines) const {
+    const size_t step = interleaved_ ? 2 : 1, apart = interleaved_ ? 1 : angles_.frequencies.size();
+    for (size_t head = 0; head < row.size(); head += head_dim_) {
+      float* x = row.data() + head + first * step;
+      for (size_t i = 0; i < cosines.size(); ++i, x += step) {
+        const float a = x[0], b = x[apart];
+        x[0] = a * cosines[i] - b * sines[i];
+        x[apart] = a * sines[i] + b * cosines[i];
+      }
+    }
+  }
+
+  const RopeAngles angles_;
   const bool interleaved_;
-  const int64_t head_dim_;
+  const size_t head_dim_;
+  int64_t kept_ = 0;                    // positions below this are in the table
+  std::vector<float> cosines_, sines_;  // [kept, rotary_dim / 2]
 };
 
 }  // namespace
 
-SchemePtr make_rope(ParamReader& params, const AttentionShape& shape, const TensorLookup&) {
+SchemePtr make_rope(ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup) {
+  RopeAngles angles;
+  angles.theta = params.positive("theta", 10000);
   const bool interleaved = params.choice("pairing", {"half", "interleaved"}) == "interleaved";
-  const double theta = params.positive("theta", 10000);
-  const int64_t rotary_dim = params.whole("rotary_dim", shape.head_dim, 2, shape.head_dim);
-  const bool linear = params.choice("scaling", {"none", "linear"}) == "linear";
-  const double factor = linear ? params.positive("factor", 1) : 1;
-  if (theta <= 1) throw Error("rope needs a theta above 1", "theta > 1", "theta=" + std::to_string(theta));
-  if (rotary_dim % 2 != 0)
-    throw Error("rope turns channels in pairs", "an even rotary_dim", "rotary_dim " + std::to_string(rotary_dim),
-                "rope:rotary_dim=" + std::to_string(rotary_dim - 1) + " (the last channel then passes through)");
-  std::vector<double> frequencies;
-  for (int64_t i = 0; i < rotary_dim / 2; ++i)
-    frequencies.push_back(std::pow(theta, -static_cast<double>(2 * i) / static_cast<double>(rotary_dim)) / factor);
-  return std::make_unique<Rope>(std::move(frequencies), interleaved, shape.head_dim);
+  angles.rotary_dim = params.whole("rotary_dim", shape.head_dim, 2, shape.head_dim);
+  std::vector<std::string_view> names;
+  for (const RopeScaling& scaling : rope_scaling_table()) names.push_back(scaling.info.name);
+  const std::string name = params.choice("scaling", names);
+  if (angles.theta <= 1) params.refuse("theta", number_text(angles.theta), "a number above 1");
+  if (angles.rotary_dim % 2 != 0)
+    throw Error("rope turns channels in pairs", "an even rotary_dim", "rotary_dim " + std::to_string(angles.rotary_dim),
+                "rope:rotary_dim=" + std::to_string(angles.rotary_dim - 1) + " (the last channel then passes through)");
+  angles.frequencies = rope_frequencies(angles.theta, angles.rotary_dim);
+
+  const auto scaling = std::ranges::find_if(rope_scaling_table(), [&](const auto& s) { return s.info.name == name; });
+  scaling->apply(angles, params, shape, lookup);
+  const int64_t pairs = angles.rotary_dim / 2;
+  const std::vector<double> divisors = optional_factors(lookup, "rope_freqs.weight", params.scheme(), pairs);
+  for (size_t i = 0; i < divisors.size(); ++i) angles.frequencies[i] /= divisors[i];
+  if (!divisors.empty()) params.remark("angles divided by rope_freqs.weight");
+  return std::make_unique<Rope>(std::move(angles), interleaved, shape);
 }
 
 }  // namespace ordinal

@@ -1,14 +1,19 @@
-// scheme.h: what a scheme file includes: the hook interface, a reader for its parameters, its entry in the list.
+// scheme.h: what a scheme file includes: the hook interface, a reader for its parameters, its tables, its entry in the
+// list.
 //
-// Adding a scheme is one file here with a function make_<name>, one line in schemes.def, and one test.
+// Adding a scheme is one file here with a function make_<name>, one line in schemes.def, and one test. The function
+// asks for all parameters first and for tensors after them, so that help can list the parameters without a model.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ordinal/error.h"
@@ -29,34 +34,97 @@ class ParamReader {
 
   // One of `choices`; the first is the default.
   std::string choice(std::string_view key, std::initializer_list<std::string_view> choices);
-  double positive(std::string_view key, double otherwise);
+  std::string choice(std::string_view key, std::span<const std::string_view> choices);
   double number(std::string_view key, double otherwise);
+  double positive(std::string_view key, double otherwise);
+  // A number of `low` or more; without a default it must be stated.
+  double at_least(std::string_view key, double low, std::optional<double> otherwise = std::nullopt);
+  // A number above 0, or nothing when the key is absent or "auto".
+  std::optional<double> positive_or_auto(std::string_view key);
+  // A whole number in [low, high], or nothing when the key is absent or the word `absent`.
+  std::optional<int64_t> whole_or(std::string_view key, std::string_view absent, int64_t low, int64_t high);
   // A whole number in [low, high].
   int64_t whole(std::string_view key, int64_t otherwise, int64_t low, int64_t high);
+  // The same, for a default that follows the session: once stated it stays in the canonical spec.
+  int64_t session_whole(std::string_view key, int64_t otherwise, int64_t low, int64_t high);
 
-  // Throws Error when the spec has keys that nobody asked for.
-  void finish() const;
+  // Something that follows from the parameters and is worth a line in a report.
+  void remark(std::string text) { remarks_.push_back(std::move(text)); }
 
-  // "name" or "name:key=value,...": keys in the order asked for, those at their default left out.
-  std::string canonical() const;
+  // Throws Error when the spec has keys that nobody asked for; when a required key was not stated.
+  void refuse_unknown() const;
+  void refuse_missing() const;
+
+  // Spec, parameters and remarks; the rest is for others to fill in.
+  SchemeFacts facts() const;
+
+  // Throws Error: this scheme cannot use key=value; `expected` says what it can.
+  [[noreturn]] void refuse(std::string_view key, const std::string& value, const std::string& expected) const;
 
  private:
-  const std::string* find(std::string_view key);
-  [[noreturn]] void refuse(std::string_view key, const std::string& value, const std::string& expected) const;
-  void record(std::string_view key, std::string text, bool is_default);
+  // The value stated for the key, or nullptr; the key is known from here on.
+  const std::string* find(std::string_view key, std::string otherwise, std::string allowed);
+  // Notes the value in effect; `stays` keeps it in the canonical spec even at its default.
+  void record(std::string text, bool stays = false);
+  double parse(std::string_view key, const std::string& text, double low, bool above) const;
+  int64_t whole_number(std::string_view key, const std::string& text, int64_t low, int64_t high) const;
 
   PositionSpec spec_;
   std::vector<bool> used_;
-  std::vector<std::string> known_;   // keys asked for, in order
-  std::vector<std::string> stated_;  // "key=value" of those not at their default
+  std::vector<SchemeParam> params_;  // keys asked for, in order
+  std::vector<std::string> stated_;  // "key=value" of those in the canonical spec
+  std::vector<std::string> remarks_;
 };
+
+// "base;layers=LIST:spec;...", cut into its parts; the layers are not checked against a model.
+struct LayeredSpec {
+  struct Part {
+    std::string list;                                 // "3,7-9"
+    std::vector<std::pair<int64_t, int64_t>> ranges;  // first and last layer of every item of the list
+    std::string spec;
+  };
+  std::string base;
+  std::vector<Part> parts;
+};
+LayeredSpec parse_layered_spec(std::string_view text);
+
+// Where a person finds the schemes, for the last line of an error.
+std::string see_list();
+
+// The shortest text that reads back as the same number.
+std::string number_text(double value);
+
+// "a, b, c".
+std::string join(std::span<const std::string> words, std::string_view between = ", ");
 
 // The rows [rows, cols] of a scheme's own tensor; rows -1 takes what is there. The view has layout rows and a plain
 // kind. Throws Error naming tensor and scheme when it is missing or has another shape.
 const TensorView& require_table(const TensorLookup& lookup, std::string_view tensor, std::string_view scheme,
                                 int64_t rows, int64_t cols);
 
-#define SCHEME(name, kind, summary) \
+// The same for "blk.<layer>.<tensor>", or for `tensor`, which all layers share, when the layer has none of its own.
+const TensorView& require_layer_table(const TensorLookup& lookup, std::string_view tensor, int64_t layer,
+                                      std::string_view scheme, int64_t rows, int64_t cols);
+
+// The numbers of a table, row by row, as floats.
+std::vector<float> table_values(const TensorView& table);
+
+// The numbers [n] of a tensor of one dimension, all finite and above 0; nothing when there is no such tensor.
+std::vector<double> optional_factors(const TensorLookup& lookup, std::string_view tensor, std::string_view scheme,
+                                     int64_t n);
+
+// How many positions back a key is. Keys are never ahead of their query; one that were would count as at hand.
+inline int64_t distance_back(const AttentionSite& site, size_t key) {
+  const int64_t distance = site.query_position - site.key_positions[key];
+  return distance < 0 ? 0 : distance;
+}
+
+// Makes the scheme of "base;layers=LIST:part;...": see per_layer.cpp. `make` makes a scheme for one spec.
+using SchemeMaker = std::function<std::shared_ptr<const PositionScheme>(std::string_view spec)>;
+std::pair<SchemePtr, SchemeFacts> make_per_layer(std::string_view spec, const AttentionShape& shape,
+                                                 const SchemeMaker& make);
+
+#define SCHEME(name, kind, acts_on, tensors, source, summary) \
   SchemePtr make_##name(ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup);
 #include "position/schemes.def"
 #undef SCHEME

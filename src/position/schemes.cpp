@@ -1,9 +1,8 @@
-// schemes.cpp: the list of schemes, specs, and what all schemes share.
-#include "position/scheme.h"
-
+// schemes.cpp: the list of schemes, and the making of one from a spec.
 #include <algorithm>
-#include <charconv>
-#include <cmath>
+#include <tuple>
+
+#include "position/scheme.h"
 
 namespace ordinal {
 
@@ -17,169 +16,84 @@ namespace {
 using Maker = SchemePtr (*)(ParamReader&, const AttentionShape&, const TensorLookup&);
 
 constexpr SchemeInfo kSchemes[] = {
-#define SCHEME(name, kind, summary) {#name, #kind, summary},
+#define SCHEME(name, kind, acts_on, tensors, source, summary) {#name, #kind, acts_on, tensors, source, summary},
 #include "position/schemes.def"
 #undef SCHEME
 };
 constexpr Maker kMakers[] = {
-#define SCHEME(name, kind, summary) make_##name,
+#define SCHEME(name, kind, acts_on, tensors, source, summary) make_##name,
 #include "position/schemes.def"
 #undef SCHEME
 };
 
-std::string join(std::span<const std::string> words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
+size_t index_of(const std::string& name) {
+  const auto* found = std::ranges::find(kSchemes, name, &SchemeInfo::name);
+  if (found != std::end(kSchemes)) return static_cast<size_t>(found - kSchemes);
+  std::vector<std::string> names;
+  for (const SchemeInfo& info : kSchemes) names.emplace_back(info.name);
+  throw Error("there is no position scheme '" + name + "'", join(names), name, see_list());
 }
 
-bool is_word(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
+struct Made {
+  SchemePtr scheme;
+  SchemeFacts facts;
+};
 
-std::string shortest(double value) {
-  char buffer[32];
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
-  return std::string(buffer, end);
+Made make_one(std::string_view spec, const AttentionShape& shape, const TensorLookup& lookup) {
+  ParamReader params(parse_position_spec(spec));
+  const size_t index = index_of(params.scheme());
+  std::vector<std::string> tensors;
+  const TensorLookup noting = [&](std::string_view name) {
+    const TensorView* view = lookup ? lookup(name) : nullptr;
+    if (view != nullptr && std::ranges::find(tensors, name) == tensors.end()) tensors.emplace_back(name);
+    return view;
+  };
+  Made made;
+  made.scheme = kMakers[index](params, shape, noting);
+  params.refuse_unknown();
+  params.refuse_missing();
+  made.facts = params.facts();
+  made.facts.kind = kSchemes[index].kind;
+  made.facts.tensors = std::move(tensors);
+  return made;
 }
 
 }  // namespace
 
 std::span<const SchemeInfo> position_schemes() { return kSchemes; }
 
-PositionSpec parse_position_spec(std::string_view text) {
-  const auto malformed = [&](const std::string& found) {
-    return Error("'" + std::string(text) + "' is not a position spec", "name or name:key=value,key=value", found,
-                 "rope:theta=10000,pairing=half (`ordinal positions list` shows every scheme)");
-  };
-  PositionSpec spec;
-  const size_t colon = text.find(':');
-  spec.name = text.substr(0, colon);
-  if (!is_word(spec.name)) throw malformed("the name '" + spec.name + "'");
-  if (colon == std::string_view::npos) return spec;
-  std::string_view rest = text.substr(colon + 1);
-  for (bool more = true; more;) {
-    const size_t comma = rest.find(',');
-    more = comma != std::string_view::npos;
-    const std::string_view pair = rest.substr(0, comma);
-    if (more) rest.remove_prefix(comma + 1);
-    const size_t equals = pair.find('=');
-    if (equals == std::string_view::npos || !is_word(pair.substr(0, equals)) || equals + 1 == pair.size())
-      throw malformed("'" + std::string(pair) + "' where key=value should be");
-    std::string key(pair.substr(0, equals));
-    for (const auto& [other, value] : spec.params)
-      if (other == key) throw malformed("the key '" + key + "' twice");
-    spec.params.emplace_back(std::move(key), pair.substr(equals + 1));
-  }
-  return spec;
-}
-
-std::shared_ptr<const PositionScheme> make_position_scheme(std::string_view text, const AttentionShape& shape,
+std::shared_ptr<const PositionScheme> make_position_scheme(std::string_view spec, const AttentionShape& shape,
                                                            const TensorLookup& lookup) {
-  ParamReader params(parse_position_spec(text));
-  for (size_t i = 0; i < std::size(kSchemes); ++i) {
-    if (kSchemes[i].name != params.scheme()) continue;
-    std::shared_ptr<PositionScheme> scheme = kMakers[i](params, shape, lookup);
-    params.finish();
-    scheme->spec_ = params.canonical();
-    return scheme;
+  const bool by_layer = spec.find(';') != std::string_view::npos;
+  Made made;
+  if (by_layer)
+    std::tie(made.scheme, made.facts) =
+        make_per_layer(spec, shape, [&](std::string_view part) { return make_position_scheme(part, shape, lookup); });
+  else
+    made = make_one(spec, shape, lookup);
+  made.scheme->facts_ = std::move(made.facts);
+  return std::shared_ptr<const PositionScheme>(std::move(made.scheme));
+}
+
+SchemeFacts describe_position_scheme(std::string_view spec, const AttentionShape& shape) {
+  ParamReader params(parse_position_spec(spec));
+  const size_t index = index_of(params.scheme());
+  std::vector<std::string> tensors;
+  bool lacked_one = false;
+  try {
+    kMakers[index](params, shape, [&](std::string_view name) -> const TensorView* {
+      tensors.emplace_back(name);
+      lacked_one = true;
+      return nullptr;
+    });
+  } catch (const Error&) {
+    if (!lacked_one) throw;
   }
-  std::vector<std::string> names;
-  for (const SchemeInfo& info : kSchemes) names.emplace_back(info.name);
-  throw Error("there is no position scheme '" + params.scheme() + "'", join(names), std::string(text),
-              "`ordinal positions list` shows every scheme with its parameters");
-}
-
-const std::string* ParamReader::find(std::string_view key) {
-  known_.emplace_back(key);
-  for (size_t i = 0; i < spec_.params.size(); ++i)
-    if (spec_.params[i].first == key) {
-      used_[i] = true;
-      return &spec_.params[i].second;
-    }
-  return nullptr;
-}
-
-void ParamReader::refuse(std::string_view key, const std::string& value, const std::string& expected) const {
-  throw Error("position scheme '" + spec_.name + "' cannot use " + std::string(key) + "=" + value, expected, value,
-              "`ordinal positions list` shows every scheme with its parameters");
-}
-
-void ParamReader::record(std::string_view key, std::string text, bool is_default) {
-  if (!is_default) stated_.push_back(std::string(key) + "=" + std::move(text));
-}
-
-std::string ParamReader::choice(std::string_view key, std::initializer_list<std::string_view> choices) {
-  const std::string* value = find(key);
-  if (value == nullptr) return std::string(*choices.begin());
-  if (std::find(choices.begin(), choices.end(), *value) == choices.end()) {
-    const std::vector<std::string> names(choices.begin(), choices.end());
-    refuse(key, *value, join(names));
-  }
-  record(key, *value, *value == *choices.begin());
-  return *value;
-}
-
-double ParamReader::number(std::string_view key, double otherwise) {
-  const std::string* text = find(key);
-  if (text == nullptr) return otherwise;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc() || end != text->data() + text->size() || !std::isfinite(value))
-    refuse(key, *text, "a number");
-  record(key, shortest(value), value == otherwise);
-  return value;
-}
-
-double ParamReader::positive(std::string_view key, double otherwise) {
-  const double value = number(key, otherwise);
-  if (!(value > 0)) refuse(key, shortest(value), "a number above 0");
-  return value;
-}
-
-int64_t ParamReader::whole(std::string_view key, int64_t otherwise, int64_t low, int64_t high) {
-  const std::string* text = find(key);
-  if (text == nullptr) return otherwise;
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc() || end != text->data() + text->size() || value < low || value > high)
-    refuse(key, *text, "a whole number from " + std::to_string(low) + " to " + std::to_string(high));
-  record(key, *text, value == otherwise);
-  return value;
-}
-
-void ParamReader::finish() const {
-  for (size_t i = 0; i < used_.size(); ++i)
-    if (!used_[i])
-      throw Error("position scheme '" + spec_.name + "' has no parameter '" + spec_.params[i].first + "' here",
-                  known_.empty() ? "no parameters" : join(known_), spec_.params[i].first + "=" + spec_.params[i].second,
-                  "`ordinal positions list` shows every scheme with its parameters");
-}
-
-std::string ParamReader::canonical() const {
-  std::string text = spec_.name;
-  for (size_t i = 0; i < stated_.size(); ++i) text += (i == 0 ? ":" : ",") + stated_[i];
-  return text;
-}
-
-const TensorView& require_table(const TensorLookup& lookup, std::string_view tensor, std::string_view scheme,
-                                int64_t rows, int64_t cols) {
-  const TensorView* view = lookup ? lookup(tensor) : nullptr;
-  const std::string wanted =
-      std::string(tensor) + " [" + (rows < 0 ? "positions" : std::to_string(rows)) + ", " + std::to_string(cols) + "]";
-  if (view == nullptr)
-    throw Error("this model cannot run under '" + std::string(scheme) + "': it lacks that scheme's tensor", wanted,
-                "no tensor of that name", "a scheme without tensors: --position none, sinusoidal or rope");
-  std::string shape;
-  for (const int64_t size : view->shape) shape += (shape.empty() ? "" : ", ") + std::to_string(size);
-  if (view->shape.size() != 2 || view->shape[1] != cols || (rows >= 0 && view->shape[0] != rows) ||
-      view->layout != Layout::rows || dtype_info(view->dtype).block_items != 1)
-    throw Error("the table of position scheme '" + std::string(scheme) + "' has another form", wanted + ", rows, plain",
-                std::string(tensor) + " [" + shape + "], " + std::string(kLayouts[static_cast<size_t>(view->layout)]) +
-                    ", " + std::string(dtype_info(view->dtype).name));
-  return *view;
+  params.refuse_unknown();
+  SchemeFacts facts = params.facts();
+  facts.kind = kSchemes[index].kind;
+  facts.tensors = std::move(tensors);
+  return facts;
 }
 
 }  // namespace ordinal

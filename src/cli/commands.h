@@ -1,0 +1,20 @@
+// commands.h: the commands, one function each; main.cpp holds the table.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace ordinal::cli {
+
+using Arguments = std::span<const std::string>;  // without the program's and the command's name
+
+// Each returns the exit status. Throws Error, UsageError, ClosedPipe, Interrupted.
+int run_generate(Arguments arguments);
+int run_logits(Arguments arguments);
+int run_tokenize(Arguments arguments);
+int run_detokenize(Arguments arguments);
+int run_convert(Arguments arguments);
+int run_inspect(Arguments arguments);
+int run_positions(Arguments arguments);
+
+}  // namespace ordinal::cli

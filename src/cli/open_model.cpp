@@ -1,0 +1,94 @@
+// open_model.cpp: which model a command uses, and opening it.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "cli/options.h"
+#include "convert/convert.h"
+#include "format/mapped_file.h"
+#include "format/model_header.h"
+#include "ordinal/error.h"
+
+namespace ordinal::cli {
+namespace {
+namespace fs = std::filesystem;
+
+// Beside the binary, above build/release in the source tree, under the prefix of an installed bin/ordinal.
+std::vector<fs::path> model_folders() {
+  std::error_code unknown;
+  const fs::path here = fs::read_symlink("/proc/self/exe", unknown).parent_path();
+  if (here.empty()) return {};
+  return {here / "models", here.parent_path().parent_path() / "models",
+          here.parent_path() / "share" / "ordinal" / "models"};
+}
+
+// default.ordinal, else the first model by name.
+std::string model_in(const fs::path& folder) {
+  std::error_code unknown;
+  if (fs::exists(folder / "default.ordinal", unknown)) return (folder / "default.ordinal").string();
+  std::vector<std::string> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, unknown))
+    if (entry.path().extension() == ".ordinal") found.push_back(entry.path().string());
+  return found.empty() ? "" : *std::min_element(found.begin(), found.end());
+}
+
+ImportOptions import_options(const ModelOptions& options, const Notes& notes) {
+  return {.vocab_dir = options.vocab, .note = [&notes](const std::string& sentence) { notes.say(sentence); }};
+}
+
+}  // namespace
+
+void ModelOptions::add_to(Parser& parser) {
+  parser.option("-m,--model", "MODEL", model,
+                "a model file, or a checkpoint of another program, which is converted in memory [default: the file "
+                "that ORDINAL_MODEL names, else the model in models/]");
+  parser.option("--vocab", "DIR", vocab, "where a foreign checkpoint's tokenizer is [default: beside its weights]");
+}
+
+std::string model_path(const ModelOptions& options) {
+  if (!options.model.empty()) return options.model;
+  if (const char* named = std::getenv("ORDINAL_MODEL"); named != nullptr && *named != '\0') return named;
+  std::string places;
+  for (const fs::path& folder : model_folders()) {
+    if (const std::string path = model_in(folder); !path.empty()) return path;
+    places += (places.empty() ? "" : ", ") + folder.string();
+  }
+  throw Error("no model was named, and there is no default one", "-m MODEL, ORDINAL_MODEL, or a model in " + places,
+              "none of them", "ordinal convert CHECKPOINT model.ordinal, then -m model.ordinal");
+}
+
+bool is_model_file(const std::string& path) {
+  std::error_code unknown;
+  if (fs::is_directory(path, unknown)) return false;
+  if (fs::path(path).extension() == ".ordinal") return true;
+  const auto bytes = MappedFile::open(path)->bytes();
+  return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with(kModelMagic);
+}
+
+OpenedModel open_model(const ModelOptions& options, const Notes& notes) {
+  const auto start = std::chrono::steady_clock::now();
+  OpenedModel opened;
+  opened.path = model_path(options);
+  opened.model = Model::bind(open_any_model(opened.path, import_options(options, notes)));
+  if (opened.model->file().tokenizer_kind() != "none")
+    opened.tokenizer = make_tokenizer(opened.model->file().tokenizer());
+  opened.load_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return opened;
+}
+
+std::unique_ptr<Tokenizer> open_tokenizer(const ModelOptions& options, const Notes& notes) {
+  const std::string path = model_path(options);
+  TokenizerData data = is_model_file(path) ? ModelFile::open(path).tokenizer()
+                                           : import_checkpoint(path, import_options(options, notes)).tokenizer;
+  if (data.kind == "none")
+    throw Error(path + " has no tokenizer", "a model with a tokenizer", "a model of ids only",
+                "convert it again with --vocab DIR");
+  return make_tokenizer(std::move(data));
+}
+
+}  // namespace ordinal::cli

@@ -1,0 +1,79 @@
+// options.h: options that several commands share, and what they lead to: a model, a prompt, a session.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/parser.h"
+#include "cli/terminal.h"
+#include "ordinal/model.h"
+#include "ordinal/session.h"
+#include "ordinal/tokenizer.h"
+
+namespace ordinal::cli {
+
+// Which model.
+struct ModelOptions {
+  std::string model;  // as given to -m
+  std::string vocab;
+
+  void add_to(Parser& parser);
+};
+
+struct OpenedModel {
+  std::string path;
+  std::shared_ptr<const Model> model;
+  std::unique_ptr<Tokenizer> tokenizer;  // null when the model has none
+  double load_ms = 0;
+};
+
+// The path to use: -m, ORDINAL_MODEL, or the default model. Throws Error, naming the places, when there is none.
+std::string model_path(const ModelOptions& options);
+// Opens an Ordinal file, or converts a foreign checkpoint in memory, saying so.
+OpenedModel open_model(const ModelOptions& options, const Notes& notes);
+// The tokenizer alone: reads no weights. Throws Error when there is none.
+std::unique_ptr<Tokenizer> open_tokenizer(const ModelOptions& options, const Notes& notes);
+// Whether a path is, or is meant to be, a file of our own format.
+bool is_model_file(const std::string& path);
+
+// How the model is run.
+struct RunOptions {
+  std::string position = "native";
+  std::optional<int64_t> ctx;
+  int64_t threads = 0;
+  int64_t chunk = 256;
+
+  void add_to(Parser& parser);
+  // Throws Error for what is wrong whatever the model.
+  void check() const;
+};
+
+// What the model is given.
+struct PromptOptions {
+  std::optional<std::string> text, file, ids;
+  bool special = false;
+
+  // `what` names the text in help: "prompt", "text".
+  void add_to(Parser& parser, const std::string& what);
+  // The text: the argument, a file, or standard input (-f -, or when nothing is given and it is not a terminal); no
+  // text when ids are given. Throws UsageError when there are two sources or none.
+  std::optional<std::string> read() const;
+};
+
+// Ids from "1,2,3" or "1 2 3". Throws Error for anything but ids of the vocabulary.
+std::vector<TokenId> parse_ids(const std::string& text, int64_t vocab_size);
+
+// The ids of a prompt. An empty one begins with the model's start token, else its end token; Error without either.
+std::vector<TokenId> prompt_ids(const PromptOptions& options, const std::optional<std::string>& text,
+                                const OpenedModel& opened);
+
+// A session that has room for the prompt. Without --ctx the context is the trained length; where the position scheme
+// has no end, a longer prompt gets what it needs and `new_tokens` more, with a note. Throws Error for a prompt that is
+// too long, unless `may_cut`. `n_sessions` of them will be alive at once.
+Session open_session(const OpenedModel& opened, const RunOptions& options, int64_t prompt_length, int64_t new_tokens,
+                     bool may_cut, int64_t n_sessions, const Notes& notes);
+
+}  // namespace ordinal::cli

@@ -1,0 +1,132 @@
+// parser.cpp: see parser.h.
+#include "cli/parser.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <functional>
+
+#include "cli/terminal.h"
+#include "report/text.h"
+
+namespace ordinal::cli {
+namespace {
+
+template <class Number>
+Number parse_all(const std::string& text, const std::string& what, const char* kind) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, value);
+  if (code == std::errc::result_out_of_range)
+    throw UsageError{what + " takes " + kind + " that fits; found '" + report::escaped(text) + "'", ""};
+  if (code != std::errc() || stop != end)
+    throw UsageError{what + " takes " + kind + "; found '" + report::escaped(text) + "'", ""};
+  return value;
+}
+
+constexpr const char* kWhole = "a whole number";
+
+}  // namespace
+
+int64_t parse_integer(const std::string& text, const std::string& what) {
+  return parse_all<int64_t>(text, what, kWhole);
+}
+
+float parse_number(const std::string& text, const std::string& what) {
+  // Through double: a number too small for a float is 0, not an error.
+  return static_cast<float>(parse_all<double>(text, what, "a number"));
+}
+
+struct Parser::Library {
+  CLI::App app;
+
+  using Take = std::function<void(const std::string& value)>;
+
+  CLI::Option* add(const std::string& names, const std::string& value, const std::string& help, Take take) {
+    const auto each = [take](const CLI::results_t& results) {
+      for (const std::string& result : results) take(result);
+      return true;
+    };
+    CLI::Option* option = app.add_option(names, each, help);
+    option->type_name(value)->type_size(1)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    option->allow_extra_args(false);  // would cut a value in brackets into a list
+    return option;
+  }
+};
+
+Parser::Parser(const std::string& command, const std::string& summary, const std::string& example)
+    : library_(new Library), command_("ordinal " + command) {
+  CLI::App& app = library_->app;
+  app.name(command_);
+  app.description(summary);
+  app.footer("Example:\n  " + example);
+  app.set_help_flag("-h,--help", "this text");
+  app.get_formatter()->column_width(34);
+}
+
+Parser::~Parser() = default;
+
+void Parser::positional(const std::string& name, std::optional<std::string>& target, const std::string& help) {
+  library_->add(name, "", help, [&target](const std::string& value) { target = value; });
+}
+
+void Parser::flag(const std::string& names, bool& target, const std::string& help) {
+  library_->app.add_flag_callback(names, [&target] { target = true; }, help);
+}
+
+void Parser::option(const std::string& names, const std::string& value, std::string& target, const std::string& help) {
+  library_->add(names, value, help, [&target](const std::string& given) { target = given; });
+}
+
+void Parser::option(const std::string& names, const std::string& value, std::optional<std::string>& target,
+                    const std::string& help) {
+  library_->add(names, value, help, [&target](const std::string& given) { target = given; });
+}
+
+void Parser::option(const std::string& names, const std::string& value, std::vector<std::string>& target,
+                    const std::string& help) {
+  library_->add(names, value, help, [&target](const std::string& given) { target.push_back(given); });
+}
+
+void Parser::option(const std::string& names, const std::string& value, int64_t& target, const std::string& help) {
+  library_->add(names, value, help,
+                [&target, names](const std::string& given) { target = parse_integer(given, names); });
+}
+
+void Parser::option(const std::string& names, const std::string& value, std::optional<int64_t>& target,
+                    const std::string& help) {
+  library_->add(names, value, help,
+                [&target, names](const std::string& given) { target = parse_integer(given, names); });
+}
+
+void Parser::option(const std::string& names, const std::string& value, std::optional<uint64_t>& target,
+                    const std::string& help) {
+  library_->add(names, value, help, [&target, names](const std::string& given) {
+    target = parse_all<uint64_t>(given, names, "a whole number, 0 or more,");
+  });
+}
+
+void Parser::option(const std::string& names, const std::string& value, float& target, const std::string& help) {
+  library_->add(names, value, help,
+                [&target, names](const std::string& given) { target = parse_number(given, names); });
+}
+
+bool Parser::parse(std::span<const std::string> arguments) {
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as the library wants them
+  const std::string help = "`" + command_ + " --help` shows every option";
+  try {
+    library_->app.parse(std::move(reversed));
+    return true;
+  } catch (const CLI::CallForHelp&) {
+    write_out(library_->app.help());
+    return false;
+  } catch (const CLI::ExtrasError& error) {
+    throw UsageError{error.what(), "quote a text of several words, put -- before one that begins with -; " + help};
+  } catch (const CLI::ParseError& error) {
+    throw UsageError{error.what(), help};
+  } catch (UsageError& error) {
+    if (error.suggestion.empty()) error.suggestion = help;
+    throw;
+  }
+}
+
+}  // namespace ordinal::cli

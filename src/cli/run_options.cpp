@@ -1,0 +1,93 @@
+// run_options.cpp: how a model is run, checked before anything long is done, and the session that follows.
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/options.h"
+#include "ordinal/error.h"
+#include "report/text.h"
+
+namespace ordinal::cli {
+namespace {
+
+constexpr int64_t kMostThreads = 1024, kLongest = int64_t{1} << 40;
+
+void check_range(const std::string& what, int64_t value, int64_t low, int64_t high, const std::string& meaning) {
+  if (value < low || value > high)
+    throw Error(what + " is out of range", std::to_string(low) + " to " + std::to_string(high) + meaning,
+                std::to_string(value));
+}
+
+// A cache that the machine's memory cannot hold would end the program long after it had seemed to work.
+void check_memory(const ModelConfig& c, int64_t capacity, int64_t n_sessions) {
+  const double token_bytes =
+      2.0 * sizeof(float) * static_cast<double>(c.n_layers) * static_cast<double>(c.n_kv_heads * c.head_dim) + 8.0;
+  const double needed = token_bytes * static_cast<double>(capacity) * static_cast<double>(n_sessions);
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (memory > 0 && needed > memory)
+    throw Error("a context of " + std::to_string(capacity) + " tokens does not fit into memory",
+                "at most " + report::byte_size(static_cast<int64_t>(memory)) + ", what this machine has",
+                report::fixed(needed / 1e9, 1) + " GB for keys and values", "a smaller --ctx");
+}
+
+[[noreturn]] void refuse_prompt(const OpenedModel& opened, const RunOptions& options, int64_t capacity,
+                                int64_t prompt_length, int64_t last_position) {
+  const bool shortened = options.ctx.has_value();
+  const bool scheme_allows = last_position >= prompt_length;
+  std::string try_this = "a shorter prompt, --overflow slide, ";
+  try_this += shortened && scheme_allows ? "or --ctx " + std::to_string(prompt_length)
+                                         : "or a position scheme without an end: --position alibi";
+  throw Error("the prompt is longer than the context",
+              "at most " + std::to_string(capacity) + " tokens, " +
+                  (shortened ? "as --ctx says" : "the length " + opened.path + " was trained for"),
+              std::to_string(prompt_length) + " tokens", try_this);
+}
+
+}  // namespace
+
+void RunOptions::add_to(Parser& parser) {
+  parser.option("--position", "SPEC", position,
+                "the position scheme; `ordinal positions` lists them [default: native, the model's own]");
+  parser.option("--ctx", "N", ctx, "the context: most tokens held at once [default: the trained length]");
+  parser.option("-t,--threads", "N", threads, "threads; 0 uses every processor that the process may use [default: 0]");
+  parser.option("--chunk", "N", chunk, "tokens of a prompt in one pass; changes no result [default: 256]");
+}
+
+void RunOptions::check() const {
+  check_range("the number of threads (-t)", threads, 0, kMostThreads, "; 0 uses every processor");
+  check_range("the chunk", chunk, 1, kLongest, " tokens");
+  if (ctx) check_range("the context (--ctx)", *ctx, 1, kLongest, " tokens");
+  if (position == "native") return;
+  const std::string name = parse_position_spec(position).name;
+  std::string names = "native";
+  for (const SchemeInfo& scheme : position_schemes()) {
+    if (scheme.name == name) return;
+    names += ", " + std::string(scheme.name);
+  }
+  throw Error("there is no position scheme '" + report::escaped(name) + "'", names, report::escaped(position),
+              "`ordinal positions` says what each does");
+}
+
+Session open_session(const OpenedModel& opened, const RunOptions& options, int64_t prompt_length, int64_t new_tokens,
+                     bool may_cut, int64_t n_sessions, const Notes& notes) {
+  const ModelConfig& config = opened.model->config();
+  SessionOptions wanted{.position = options.position,
+                        .capacity = options.ctx.value_or(0),
+                        .n_threads = static_cast<int>(options.threads),
+                        .chunk = options.chunk};
+  check_memory(config, options.ctx.value_or(config.max_seq_len), n_sessions);
+  Session session(opened.model, wanted);
+  if (prompt_length <= session.capacity() || may_cut) return session;
+
+  const int64_t last = session.scheme().max_positions();
+  if (options.ctx || last < prompt_length)
+    refuse_prompt(opened, options, session.capacity(), prompt_length, last);
+  const int64_t room = std::min(std::max<int64_t>(0, new_tokens - 1), kLongest - prompt_length);
+  wanted.capacity = std::min(prompt_length + room, last);
+  check_memory(config, wanted.capacity, n_sessions);
+  notes.say("the prompt has " + std::to_string(prompt_length) + " tokens, the model was trained on " +
+            std::to_string(config.max_seq_len) + "; " + session.scheme().spec() + " has positions for all of them");
+  return Session(opened.model, wanted);
+}
+
+}  // namespace ordinal::cli

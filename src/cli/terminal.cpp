@@ -1,0 +1,128 @@
+// terminal.cpp: see terminal.h.
+#include "cli/terminal.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "ordinal/error.h"
+#include "report/text.h"
+
+namespace ordinal::cli {
+namespace {
+
+std::atomic<bool> g_interrupted{false};
+std::atomic<int> g_signal{SIGINT};
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+void on_signal(int number) {
+  g_signal.store(number);
+  g_interrupted.store(true);
+}
+
+std::string read_all(int descriptor, const std::string& name) {
+  std::string text;
+  std::array<char, 1 << 16> buffer;
+  for (;;) {
+    const ssize_t count = read(descriptor, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) {
+      throw_if_interrupted();
+      continue;
+    }
+    if (count < 0) throw Error("cannot read " + name, "text", std::strerror(errno));
+    if (count == 0) return text;
+    text.append(buffer.data(), static_cast<size_t>(count));
+  }
+}
+
+}  // namespace
+
+void prepare_streams() {
+  for (int descriptor = 0; descriptor <= 2; ++descriptor)
+    if (fcntl(descriptor, F_GETFD) < 0) (void)!open("/dev/null", O_RDONLY);  // takes the lowest number free
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+void write_out(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = write(STDOUT_FILENO, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EPIPE) throw ClosedPipe();
+    if (count < 0)
+      throw Error("cannot write the result", "standard output that takes it", std::strerror(errno),
+                  errno == ENOSPC ? "make room, or write elsewhere" : "");
+    text.remove_prefix(static_cast<size_t>(count));
+  }
+}
+
+bool output_is_terminal() { return isatty(STDOUT_FILENO) != 0; }
+bool input_is_terminal() { return isatty(STDIN_FILENO) != 0; }
+
+std::string read_input() { return read_all(STDIN_FILENO, "standard input"); }
+
+std::string read_text_file(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw Error("cannot open " + path, "a file of text", std::strerror(errno));
+  try {
+    std::string text = read_all(descriptor, path);
+    close(descriptor);
+    return text;
+  } catch (...) {
+    close(descriptor);
+    throw;
+  }
+}
+
+void Notes::say(const std::string& sentence) const { line("ordinal: note: " + sentence); }
+
+void Notes::line(const std::string& text) const {
+  if (!quiet_) std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+Progress::Progress(std::string label, bool quiet)
+    : label_(std::move(label)),
+      active_(!quiet && isatty(STDERR_FILENO) != 0),
+      next_(Clock::now() + std::chrono::milliseconds(500)) {}
+
+void Progress::update(int64_t done, int64_t total) {
+  if (!active_ || total <= 0 || Clock::now() < next_) return;
+  next_ = Clock::now() + std::chrono::milliseconds(100);
+  constexpr int kWidth = 30;
+  const double part = static_cast<double>(done) / static_cast<double>(total);
+  const auto filled = static_cast<size_t>(part * kWidth);
+  std::fprintf(stderr, "\r%s [%s%s] %3d%%", label_.c_str(), std::string(filled, '#').c_str(),
+               std::string(kWidth - filled, ' ').c_str(), static_cast<int>(part * 100.0));
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void Progress::clear() {
+  if (shown_) std::fprintf(stderr, "\r\x1b[K");
+  shown_ = false;
+}
+
+const std::atomic<bool>& watch_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // no SA_RESTART: a read that waits is to end
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);  // nohup stays nohup
+  }
+  return g_interrupted;
+}
+
+void throw_if_interrupted() {
+  if (g_interrupted.load()) throw Interrupted();
+}
+
+int signal_exit_status() { return 128 + g_signal.load(); }
+
+}  // namespace ordinal::cli

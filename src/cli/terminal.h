@@ -1,0 +1,65 @@
+// terminal.h: standard output for results, standard error for everything else, and signals.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ordinal::cli {
+
+inline constexpr const char* kVersion = "0.1.0";
+
+// Nobody reads standard output any more: the program ends quietly, with exit status 0.
+struct ClosedPipe {};
+
+// A signal asked the program to end.
+struct Interrupted {};
+
+// Gives descriptors 0 to 2 a file if they have none, so that no model file is taken for standard output, and lets
+// writing to a closed pipe fail in place of ending the program.
+void prepare_streams();
+
+// Writes to standard output at once. Throws ClosedPipe, or Error when the system refuses (disk full).
+void write_out(std::string_view text);
+bool output_is_terminal();
+bool input_is_terminal();
+
+// Everything on standard input, or in a file. Throws Error when it cannot be read, Interrupted on a signal.
+std::string read_input();
+std::string read_text_file(const std::string& path);
+
+// Remarks on standard error; silent when `quiet`.
+class Notes {
+ public:
+  explicit Notes(bool quiet) : quiet_(quiet) {}
+  void say(const std::string& sentence) const;  // "ordinal: note: ..."
+  void line(const std::string& text) const;     // as it is
+  bool quiet() const { return quiet_; }
+
+ private:
+  bool quiet_;
+};
+
+// A bar on standard error, on a terminal only and for work of more than half a second; gone when the object goes.
+class Progress {
+ public:
+  Progress(std::string label, bool quiet);
+  ~Progress() { clear(); }
+  void update(int64_t done, int64_t total);
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string label_;
+  bool shown_ = false, active_;
+  Clock::time_point next_;
+};
+
+// From now on SIGINT, SIGTERM and SIGHUP set a flag; a second one ends the program at once.
+const std::atomic<bool>& watch_signals();
+void throw_if_interrupted();
+int signal_exit_status();  // 128 + the signal's number, as shells have it: 130 for Ctrl-C
+
+}  // namespace ordinal::cli

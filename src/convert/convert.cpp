@@ -1,0 +1,95 @@
+// convert.cpp: the list of importers, and opening a model whatever it is.
+#include "convert/convert.h"
+
+#include <filesystem>
+#include <vector>
+
+#include "convert/importers.h"
+#include "convert/json_tree.h"
+#include "convert/sniff.h"
+#include "convert/stored.h"
+#include "format/mapped_file.h"
+#include "format/model_header.h"
+#include "ordinal/error.h"
+
+namespace ordinal {
+namespace {
+
+namespace fs = std::filesystem;
+
+// In this order: llama2.c's older files have no magic number, so it comes last.
+constexpr Importer kImporters[] = {
+    {"gpt2", "a Hugging Face GPT-2 folder (config.json, model.safetensors)", convert::is_gpt2_folder,
+     convert::read_gpt2_folder},
+    {"llm.c", "an llm.c model", convert::is_llmc, convert::read_llmc},
+    {"llama2.c", "a llama2.c model", convert::is_llama2c, convert::read_llama2c},
+};
+
+constexpr std::string_view kModelFileExtension = ".ordinal";
+
+bool is_directory(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+const Importer& importer_of(const std::string& path) {
+  if (is_directory(path)) {
+    for (const Importer& importer : kImporters)
+      if (importer.recognises(path)) return importer;
+    convert::refuse_folder(path);
+  }
+  const auto file = MappedFile::open(path);  // says why when it cannot
+  for (const Importer& importer : kImporters)
+    if (importer.recognises(path)) return importer;
+  convert::refuse_unrecognised(path, file->bytes());
+}
+
+// The last part of the path, also when it ends in a slash.
+std::string short_name(const std::string& path) {
+  const fs::path name = fs::path(path).lexically_normal();
+  return (name.has_filename() ? name : name.parent_path()).filename().string();
+}
+
+}  // namespace
+
+std::span<const Importer> importers() { return kImporters; }
+
+ModelDraft import_checkpoint(const std::string& path, const ImportOptions& options) {
+  const Importer& importer = importer_of(path);
+  std::string remarks;
+  ImportOptions listening = options;
+  listening.note = [&](const std::string& remark) {
+    remarks += (remarks.empty() ? "" : "; ") + remark;
+    convert::say(options.note, remark);
+  };
+  ModelDraft draft = importer.read(path, listening);
+  // Names come from the file system, where they need not be UTF-8.
+  convert::Json provenance = {{"source", short_name(path)}, {"format", importer.name}};
+  if (!remarks.empty()) provenance["remarks"] = remarks;
+  draft.notes.provenance_json = provenance.dump(-1, ' ', false, convert::Json::error_handler_t::replace);
+  draft.config.validate();
+  return draft;
+}
+
+ModelFile open_any_model(const std::string& path, const ImportOptions& options) {
+  if (!is_directory(path)) {
+    // By its name too: what is left of a damaged model file is best described by its own reader.
+    const auto file = MappedFile::open(path);
+    if (fs::path(path).extension() == kModelFileExtension || convert::as_text(file->bytes()).starts_with(kModelMagic))
+      return ModelFile::open(path);
+  }
+  const ModelDraft draft = import_checkpoint(path, options);
+  convert::say(options.note, path + " is converted in memory each time; once and for all: ordinal convert " + path +
+                                 " " + fs::path(short_name(path)).stem().string() + std::string(kModelFileExtension));
+  return write_model_in_memory(draft, path);
+}
+
+namespace convert {
+
+TokenizerData no_tokenizer(const std::string& path, const ImportOptions& options) {
+  say(options.note, path + " has no tokenizer: ids only (--vocab names a folder with one)");
+  return {};
+}
+
+}  // namespace convert
+}  // namespace ordinal

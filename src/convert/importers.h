@@ -1,0 +1,22 @@
+// importers.h: the importers that convert.cpp lists; each is described in its own file and in README.md.
+#pragma once
+
+#include <string>
+
+#include "convert/convert.h"
+
+namespace ordinal::convert {
+
+bool is_gpt2_folder(const std::string& path);
+ModelDraft read_gpt2_folder(const std::string& path, const ImportOptions& options);
+
+bool is_llmc(const std::string& path);
+ModelDraft read_llmc(const std::string& path, const ImportOptions& options);
+
+bool is_llama2c(const std::string& path);
+ModelDraft read_llama2c(const std::string& path, const ImportOptions& options);
+
+// The tokenizer of a model that has none; says so.
+TokenizerData no_tokenizer(const std::string& path, const ImportOptions& options);
+
+}  // namespace ordinal::convert

@@ -1,0 +1,188 @@
+// llmc.cpp: models that llm.c writes, in C or in Python.
+//
+//   256 little-endian int32: 20240326, version, context, vocabulary, layers, heads, width, padded vocabulary, zeros
+//   then the tensors in one kind: f32 in version 3, bf16 in version 5
+//
+// A GPT-2: learned positions, LayerNorm with epsilon 1e-5, tanh GELU, the head tied to the embedding. Matrices are
+// [outputs, inputs]; a kind of tensor lies together for all layers.
+#include <cmath>
+#include <filesystem>
+
+#include "convert/importers.h"
+#include "convert/sniff.h"
+#include "convert/stored.h"
+#include "convert/tokenizer_files.h"
+#include "ordinal/error.h"
+
+namespace ordinal::convert {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint32_t kMagic = 20240326;
+constexpr int64_t kHeaderBytes = 1024;
+constexpr TokenId kEndOfText = 50256;
+
+struct Header {
+  int64_t context, vocab, layers, heads, width, padded_vocab;
+  Dtype dtype;
+};
+
+Dtype dtype_of_version(uint32_t version, const std::string& path) {
+  if (version == 3) return Dtype::f32;
+  if (version == 5) return Dtype::bf16;
+  throw Error(path + " is an llm.c model of a version that is not supported",
+              "version 3 (f32) or 5 (bf16), both with a padded vocabulary", "version " + std::to_string(version),
+              version < 3 ? "write it again with a newer llm.c" : "");
+}
+
+Header read_header(const MappedFile& file) {
+  const auto bytes = file.bytes();
+  const std::string& path = file.path();
+  if (static_cast<int64_t>(bytes.size()) < kHeaderBytes)
+    throw Error(path + " is truncated", "a header of 1,024 bytes (llm.c)",
+                "a size of " + grouped(static_cast<int64_t>(bytes.size())) + " bytes", "copy or download it again");
+  Header header{};
+  header.dtype = dtype_of_version(read_u32(bytes, 4), path);
+  size_t at = 8;
+  const auto next = [&](const char* name) {
+    const int32_t value = read_i32(bytes, at);
+    at += 4;
+    if (value < 1)
+      throw Error("the header of " + path + " has a " + name + " that no model has", "1 or more",
+                  std::to_string(value));
+    return int64_t{value};
+  };
+  header.context = next("context");
+  header.vocab = next("vocabulary");
+  header.layers = next("number of layers");
+  header.heads = next("number of heads");
+  header.width = next("width");
+  header.padded_vocab = next("padded vocabulary");
+  if (header.width % header.heads != 0)
+    throw Error("the header of " + path + " has heads that do not divide the width",
+                "a divisor of " + std::to_string(header.width), std::to_string(header.heads) + " heads");
+  if (header.padded_vocab < header.vocab)
+    throw Error("the header of " + path + " has a padded vocabulary below the real one",
+                std::to_string(header.vocab) + " or more", std::to_string(header.padded_vocab));
+  return header;
+}
+
+// Where each kind of tensor begins; members of one kind follow each other layer by layer.
+struct Blocks {
+  Stored token_embd, position_embd, norm1_w, norm1_b, qkv_w, qkv_b, proj_w, proj_b, norm2_w, norm2_b, up_w, up_b,
+      down_w, down_b, final_w, final_b;
+};
+
+Blocks find_blocks(const std::shared_ptr<const MappedFile>& file, const Header& header) {
+  const int64_t l = header.layers, c = header.width;
+  NumberLayout layout(file, kHeaderBytes, header.dtype);
+  Blocks blocks;
+  blocks.token_embd = layout.next({header.padded_vocab, c});
+  blocks.position_embd = layout.next({header.context, c});
+  blocks.norm1_w = layout.next({l, c});
+  blocks.norm1_b = layout.next({l, c});
+  blocks.qkv_w = layout.next({l, 3, c, c});
+  blocks.qkv_b = layout.next({l, 3, c});
+  blocks.proj_w = layout.next({l, c, c});
+  blocks.proj_b = layout.next({l, c});
+  blocks.norm2_w = layout.next({l, c});
+  blocks.norm2_b = layout.next({l, c});
+  blocks.up_w = layout.next({l, 4, c, c});
+  blocks.up_b = layout.next({l, 4, c});
+  blocks.down_w = layout.next({l, c, 4, c});
+  blocks.down_b = layout.next({l, c});
+  blocks.final_w = layout.next({c});
+  blocks.final_b = layout.next({c});
+  layout.check_size("llm.c, version " + std::string(header.dtype == Dtype::f32 ? "3" : "5"));
+  return blocks;
+}
+
+void add_layer(ModelDraft& draft, const Blocks& blocks, int64_t layer, const Note& note) {
+  const int64_t c = draft.config.d_model, f = draft.config.d_ff;
+  const std::string to = "blk." + std::to_string(layer) + ".";
+  const auto vector = [&](const std::string& name, const Stored& all, int64_t size) {
+    draft.tensors.push_back(vector_source(to + name, all.skip(layer * size), size, note));
+  };
+  const auto matrix = [&](const std::string& name, const Stored& all, int64_t outputs, int64_t inputs) {
+    draft.tensors.push_back(rows_source(to + name, all.skip(layer * outputs * inputs), outputs, inputs, note));
+  };
+  vector("attn_norm.weight", blocks.norm1_w, c);
+  vector("attn_norm.bias", blocks.norm1_b, c);
+  int64_t part = 3 * layer;
+  for (const char* name : {"attn_q", "attn_k", "attn_v"}) {
+    draft.tensors.push_back(rows_source(to + name + ".weight", blocks.qkv_w.skip(part * c * c), c, c, note));
+    draft.tensors.push_back(vector_source(to + name + ".bias", blocks.qkv_b.skip(part * c), c, note));
+    ++part;
+  }
+  matrix("attn_output.weight", blocks.proj_w, c, c);
+  vector("attn_output.bias", blocks.proj_b, c);
+  vector("ffn_norm.weight", blocks.norm2_w, c);
+  vector("ffn_norm.bias", blocks.norm2_b, c);
+  matrix("ffn_up.weight", blocks.up_w, f, c);
+  vector("ffn_up.bias", blocks.up_b, f);
+  matrix("ffn_down.weight", blocks.down_w, c, f);
+  vector("ffn_down.bias", blocks.down_b, c);
+}
+
+TokenizerData tokenizer_beside(const std::string& path, const Vocabulary& wanted, const ImportOptions& options) {
+  if (!options.vocab_dir.empty()) return read_given_tokenizer(options.vocab_dir, wanted);
+  const std::string beside = (fs::path(path).parent_path() / "gpt2_tokenizer.bin").string();
+  std::error_code ignored;
+  if (!fs::exists(beside, ignored)) return no_tokenizer(path, options);
+  const auto file = MappedFile::open(beside);
+  // One tokenizer lies beside models of any vocabulary that were written in the same folder.
+  if (file->bytes().size() >= 12 && read_u32(file->bytes(), 8) != wanted.vocab_size) {
+    say(wanted.note, beside + " has " + std::to_string(read_u32(file->bytes(), 8)) + " pieces, the model " +
+                         std::to_string(wanted.vocab_size) + ": it is another model's");
+    return no_tokenizer(path, options);
+  }
+  return read_llmc_tokenizer(file->bytes(), beside, wanted);
+}
+
+}  // namespace
+
+bool is_llmc(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return false;
+  const auto file = MappedFile::open(path);
+  return file->bytes().size() >= 8 && read_u32(file->bytes(), 0) == kMagic;
+}
+
+ModelDraft read_llmc(const std::string& path, const ImportOptions& options) {
+  const auto file = MappedFile::open(path);
+  const Header header = read_header(*file);
+  const Blocks blocks = find_blocks(file, header);
+
+  ModelDraft draft;
+  ModelConfig& config = draft.config;
+  config.vocab_size = header.vocab;
+  config.max_seq_len = header.context;
+  config.d_model = header.width;
+  config.n_layers = header.layers;
+  config.n_heads = config.n_kv_heads = header.heads;
+  config.head_dim = header.width / header.heads;
+  config.d_ff = 4 * header.width;
+  config.attention_scale.assign(static_cast<size_t>(header.layers),
+                                static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))));
+  if (config.vocab_size > kEndOfText) {
+    config.bos_id = kEndOfText;
+    config.eos_ids = {kEndOfText};
+    say(options.note, "llm.c does not store which token starts and ends a text; GPT-2's 50256 is taken");
+  }
+  draft.notes.position = "learned";
+  draft.notes.trained_positions = {"learned"};
+
+  // The rows that pad the vocabulary stand for nothing and are left out.
+  draft.tensors.push_back(
+      rows_source("token_embd.weight", blocks.token_embd, header.vocab, header.width, options.note));
+  draft.tensors.push_back(
+      rows_source("position_embd.weight", blocks.position_embd, header.context, header.width, options.note));
+  for (int64_t layer = 0; layer < header.layers; ++layer) add_layer(draft, blocks, layer, options.note);
+  draft.tensors.push_back(vector_source("output_norm.weight", blocks.final_w, header.width, options.note));
+  draft.tensors.push_back(vector_source("output_norm.bias", blocks.final_b, header.width, options.note));
+  draft.tokenizer = tokenizer_beside(path, {config.vocab_size, config.bos_id, options.note}, options);
+  return draft;
+}
+
+}  // namespace ordinal::convert

@@ -1,0 +1,170 @@
+// sniff.cpp: see sniff.h.
+#include "convert/sniff.h"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cstring>
+#include <filesystem>
+
+#include "convert/convert.h"
+#include "format/json_reader.h"
+#include "format/model_header.h"
+#include "ordinal/error.h"
+
+namespace ordinal::convert {
+namespace {
+
+constexpr std::string_view kDownloadAgain = "download it again: the server sent something else than the file";
+
+// How a kind of file begins.
+struct Signature {
+  std::string_view begins, what, suggestion;
+};
+constexpr Signature kSignatures[] = {
+    {kModelMagic, "an Ordinal model file: it is converted already", "use it as it is"},
+    {"PK\x03\x04", "a zip archive; PyTorch checkpoints with pickled weights are such archives",
+     "save the model again as safetensors (save_pretrained does), then convert that folder"},
+    {"\x80\x02", "a Python pickle, as old PyTorch checkpoints are",
+     "save the model again as safetensors (save_pretrained does), then convert that folder"},
+    {"version https://git-lfs", "a git-lfs pointer, which stands for the file until it is fetched", "git lfs pull"},
+    {"ggjt", "a ggml model of the time before GGUF", "start from the original checkpoint"},
+    {"tjgg", "a ggml model of the time before GGUF", "start from the original checkpoint"},
+    {"lmgg", "a ggml model of the time before GGUF", "start from the original checkpoint"},
+    {"\x1f\x8b", "a gzip archive", "unpack it first"},
+    {"\xfd"
+     "7zXZ",
+     "an xz archive", "unpack it first"},
+    {"\x28\xb5\x2f\xfd", "a zstandard archive", "unpack it first"},
+    {"\x93NUMPY", "a NumPy array", ""},
+    {"\x89HDF", "an HDF5 file (TensorFlow weights, as a rule)", "save the model again as safetensors"},
+    {"\x7f"
+     "ELF",
+     "a program or library", ""},
+};
+
+bool begins_with_html(std::string_view text) {
+  size_t start = 0;
+  while (start < text.size() && std::isspace(static_cast<unsigned char>(text[start])) != 0) ++start;
+  std::string head(text.substr(start, 64));
+  std::transform(head.begin(), head.end(), head.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const std::string_view tag : {"<!doctype html", "<html", "<head", "<body", "<?xml"})
+    if (head.starts_with(tag)) return true;
+  return false;
+}
+
+bool is_printable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 || byte == '\n' || byte == '\r' || byte == '\t';
+  });
+}
+
+Likeness gguf_likeness(std::span<const std::byte> bytes) {
+  if (bytes.size() < 8) return {"the start of a GGUF file, too short to hold its header", std::string(kDownloadAgain)};
+  const uint32_t version = read_u32(bytes, 4);
+  if (version >= 1 && version <= 3)
+    return {"a GGUF file of version " + std::to_string(version) + "; GGUF is not supported yet",
+            "convert from the Hugging Face folder it was made from"};
+  if (const uint32_t swapped = __builtin_bswap32(version); swapped >= 1 && swapped <= 0xffff)
+    return {"a GGUF file of version " + std::to_string(swapped) + " in big-endian byte order",
+            "a little-endian file; GGUF is not supported yet in any case"};
+  return {"a GGUF file of unknown version " + std::to_string(version) + " (1 to 3 exist)",
+          "convert from the Hugging Face folder it was made from"};
+}
+
+// Formats that begin with a number instead of text.
+Likeness numbered_likeness(std::span<const std::byte> bytes) {
+  struct Numbered {
+    uint32_t magic;
+    std::string_view what, suggestion;
+  };
+  constexpr Numbered kNumbered[] = {
+      {20240328, "an llm.c tokenizer", "give the model here, and the tokenizer with --vocab"},
+      {20240327, "an llm.c debug state", "give the model it was written with"},
+      {20240520, "an llm.c data file", "give a model"},
+      {20240801, "an llm.c Llama 3 model, which is not supported", "convert from the Hugging Face folder"},
+  };
+  const uint32_t magic = read_u32(bytes, 0), swapped = __builtin_bswap32(magic);
+  for (const Numbered& kind : kNumbered)
+    if (magic == kind.magic) return {std::string(kind.what), std::string(kind.suggestion)};
+  if (swapped == 20240326)
+    return {"an llm.c model in big-endian byte order", "write it again on a little-endian machine"};
+  if (swapped == 0x616b3432)
+    return {"a llama2.c model in big-endian byte order", "write it again on a little-endian machine"};
+  if (bytes.size() > 8 && bytes[8] == std::byte{'{'} && read_u64(bytes, 0) < (uint64_t{1} << 32))
+    return {"a safetensors file, which holds weights without their config.json",
+            "give the folder that holds config.json and model.safetensors"};
+  return {};
+}
+
+}  // namespace
+
+uint32_t read_u32(std::span<const std::byte> bytes, size_t at) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < 4; ++i) value |= static_cast<uint32_t>(bytes[at + i]) << (8 * i);
+  return value;
+}
+
+int32_t read_i32(std::span<const std::byte> bytes, size_t at) { return std::bit_cast<int32_t>(read_u32(bytes, at)); }
+
+uint64_t read_u64(std::span<const std::byte> bytes, size_t at) {
+  return read_u32(bytes, at) | (static_cast<uint64_t>(read_u32(bytes, at + 4)) << 32);
+}
+
+float read_f32(std::span<const std::byte> bytes, size_t at) { return std::bit_cast<float>(read_u32(bytes, at)); }
+
+std::string in_quotes(std::string_view text) { return ordinal::quoted(text); }
+
+std::string grouped(int64_t number) {
+  std::string digits = std::to_string(number);
+  const size_t first = digits.front() == '-' ? 1 : 0;
+  for (size_t place = digits.size(); place > first + 3;) digits.insert(place -= 3, 1, ',');
+  return digits;
+}
+
+Likeness likeness(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return {"an empty file", "copy or download it again"};
+  const std::string_view head = as_text(bytes.first(std::min<size_t>(bytes.size(), 4096)));
+  for (const Signature& signature : kSignatures)
+    if (head.starts_with(signature.begins)) return {std::string(signature.what), std::string(signature.suggestion)};
+  if (head.starts_with("GGUF")) return gguf_likeness(bytes);
+  if (begins_with_html(head)) return {"a web page (HTML)", std::string(kDownloadAgain)};
+  if (bytes.size() < 28)
+    return {"a file of " + std::to_string(bytes.size()) + " bytes, too short for the header of any model",
+            "copy or download it again"};
+  if (const Likeness numbered = numbered_likeness(bytes); !numbered.what.empty()) return numbered;
+  if (is_printable(head)) return {head.front() == '{' ? "JSON text" : "text", "give the model itself"};
+  if (std::all_of(head.begin(), head.end(), [](char c) { return c == 0; }))
+    return {"zeros, as an interrupted download leaves them", "copy or download it again"};
+  return {};
+}
+
+void refuse_unrecognised(const std::string& path, std::span<const std::byte> bytes) {
+  std::string expected = "an Ordinal model file";
+  for (const Importer& importer : importers()) expected += ", " + std::string(importer.summary);
+  const Likeness like = likeness(bytes);
+  throw Error("the format of " + path + " is not recognised as a model", expected,
+              like.what.empty()
+                  ? "no known magic number in its header (" + grouped(static_cast<int64_t>(bytes.size())) + " bytes)"
+                  : like.what,
+              like.suggestion);
+}
+
+void refuse_folder(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  std::string found = "an empty directory";
+  for (const auto& entry : fs::directory_iterator(path, ignored)) {
+    found = "a directory without config.json";
+    if (entry.path().extension() == ".bin" || entry.path().extension() == ".ordinal") {
+      found += "; there is " + entry.path().filename().string();
+      break;
+    }
+  }
+  throw Error("there is no model in the directory " + path,
+              "config.json and model.safetensors, as Hugging Face writes them", found,
+              "give the folder with config.json, or a model file itself");
+}
+
+}  // namespace ordinal::convert

@@ -1,0 +1,38 @@
+// sniff.h: what a file that is no checkpoint looks like, so that a refusal can say so.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ordinal::convert {
+
+// The little-endian number at `at`, which must lie within `bytes`.
+uint32_t read_u32(std::span<const std::byte> bytes, size_t at);
+int32_t read_i32(std::span<const std::byte> bytes, size_t at);
+uint64_t read_u64(std::span<const std::byte> bytes, size_t at);
+float read_f32(std::span<const std::byte> bytes, size_t at);
+
+inline std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Text of unknown origin for a message: in quotes, short, nothing that could upset a terminal.
+std::string in_quotes(std::string_view text);
+
+// 12345678 as "12,345,678".
+std::string grouped(int64_t number);
+
+// What the bytes look like, such as "a zip archive", and what to do about it; "" when they look like nothing known.
+struct Likeness {
+  std::string what, suggestion;
+};
+Likeness likeness(std::span<const std::byte> bytes);
+
+// Throws the Error for a path that no importer recognises.
+[[noreturn]] void refuse_unrecognised(const std::string& path, std::span<const std::byte> bytes);
+[[noreturn]] void refuse_folder(const std::string& path);
+
+}  // namespace ordinal::convert

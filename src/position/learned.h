@@ -1,0 +1,37 @@
+// learned.h: a trained table of positions, and what to do past its end; shared by `learned` and `hierarchical`.
+#pragma once
+
+#include "position/scheme.h"
+
+namespace ordinal {
+
+// A row to add, as table[row] + weight * (table[toward] - table[from]).
+struct BlendedRow {
+  int64_t row = 0;
+  double weight = 0;
+  int64_t toward = 0;
+  int64_t from = 0;
+};
+
+// What a policy may look at.
+struct TableReach {
+  int64_t rows = 0;    // L: positions that the table has a row for
+  int64_t length = 0;  // positions it is stretched to (resample)
+  double alpha = 0;    // share of the outer digit (hierarchical)
+};
+
+// How positions become rows. `reach` is one past the last position.
+struct BeyondPolicy {
+  std::string_view name;
+  int64_t (*reach)(const TableReach&);
+  BlendedRow (*row)(const TableReach&, int64_t position);
+};
+std::span<const BeyondPolicy> beyond_policies();
+
+// Asks for alpha and checks it.
+double read_alpha(ParamReader& params);
+
+// The scheme over `position_embd.weight`, whose first `offset` rows no position has.
+SchemePtr make_learned_table(const BeyondPolicy& policy, const TensorView& table, int64_t offset, TableReach reach);
+
+}  // namespace ordinal

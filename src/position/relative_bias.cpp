@@ -1,0 +1,59 @@
+// relative_bias: each score gains a trained bias that depends on head and distance, one for every distance up to K and
+// the same one for all beyond.
+// The plain form of the bias of Raffel et al. 2020 (arXiv:1910.10683, section 2.1): score(i, j) += b[i - j].
+//
+//   score(i, j) += b[min(i - j, K)][h]     b: blk.N.attn_rel_b.weight, or attn_rel_b.weight for all layers; not scaled
+//   [K + 1, H]                             row n: n positions back
+//   [2 K + 1, H]                           with clip=K stated: row K + n is n positions ahead, row K - n n back
+// Spec     relative_bias[:clip=auto]        auto: one less than the table has rows
+// Acts on  scores. Has no last position.
+#include <algorithm>
+
+#include "position/scheme.h"
+
+namespace ordinal {
+namespace {
+
+class RelativeBias final : public PositionScheme {
+ public:
+  // `past` is [n_layers][K + 1, n_heads], row n for n positions back.
+  RelativeBias(std::vector<std::vector<float>> past, int64_t n_heads) : past_(std::move(past)), n_heads_(n_heads) {}
+
+  void add_to_scores(const AttentionSite& site, std::span<const float>, std::span<float> scores) const override {
+    const std::vector<float>& bias = past_[static_cast<size_t>(site.layer)];
+    const int64_t clip = static_cast<int64_t>(bias.size()) / n_heads_ - 1;
+    for (size_t j = 0; j < scores.size(); ++j)
+      scores[j] += bias[static_cast<size_t>(std::min(distance_back(site, j), clip) * n_heads_ + site.head)];
+  }
+
+ private:
+  const std::vector<std::vector<float>> past_;
+  const int64_t n_heads_;
+};
+
+}  // namespace
+
+SchemePtr make_relative_bias(ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup) {
+  const std::optional<int64_t> stated = params.whole_or("clip", "auto", 0, 1 << 30);
+  const int64_t heads = shape.n_heads;
+  std::vector<std::vector<float>> past;
+  for (int64_t layer = 0; layer < shape.n_layers; ++layer) {
+    const TensorView& table = require_layer_table(lookup, "attn_rel_b.weight", layer, params.scheme(), -1, heads);
+    const int64_t rows = table.shape[0], clip = stated.value_or(rows - 1);
+    if (rows != clip + 1 && rows != 2 * clip + 1)
+      params.refuse(
+          "clip", std::to_string(clip),
+          "a clip for which " + table.name + " has clip + 1 or 2 clip + 1 rows: it has " + std::to_string(rows));
+    const std::vector<float> values = table_values(table);
+    std::vector<float> back;
+    for (int64_t n = 0; n <= clip; ++n) {
+      const auto row = values.begin() + (rows == clip + 1 ? n : clip - n) * heads;
+      back.insert(back.end(), row, row + heads);
+    }
+    past.push_back(std::move(back));
+    if (layer == 0) params.remark("distances of " + std::to_string(clip) + " and more share a bias");
+  }
+  return std::make_unique<RelativeBias>(std::move(past), heads);
+}
+
+}  // namespace ordinal

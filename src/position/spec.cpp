@@ -1,0 +1,101 @@
+// spec.cpp: specs as text: the parts of one, of one with layers of their own, and of a list.
+#include <algorithm>
+#include <charconv>
+
+#include "position/scheme.h"
+
+namespace ordinal {
+namespace {
+
+// A spec is a line on a screen; model files keep as much.
+constexpr size_t kMostText = 1024;
+
+constexpr std::string_view kLayers = "layers=";
+
+bool is_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> pieces_of(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  for (size_t end; (end = text.find(separator)) != std::string_view::npos; text.remove_prefix(end + 1))
+    pieces.push_back(text.substr(0, end));
+  pieces.push_back(text);
+  return pieces;
+}
+
+Error not_layered(std::string_view text, const std::string& found) {
+  return Error("'" + std::string(text) + "' is not a position spec with layers of their own",
+               "base;layers=LIST:spec, with layers such as 3,7-9", found, "rope;layers=3,7,11:none");
+}
+
+int64_t read_layer(std::string_view text, std::string_view number) {
+  int64_t layer = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), layer);
+  if (number.starts_with('-') || error != std::errc() || end != number.data() + number.size())
+    throw not_layered(text, "'" + std::string(number) + "' where a layer should be");
+  return layer;
+}
+
+void check_size(std::string_view text) {
+  if (text.size() <= kMostText) return;
+  throw Error("a position spec is too long", "at most " + std::to_string(kMostText) + " characters",
+              std::to_string(text.size()), see_list());
+}
+
+}  // namespace
+
+std::string see_list() { return "`ordinal positions list` shows every scheme with its parameters"; }
+
+PositionSpec parse_position_spec(std::string_view text) {
+  check_size(text);
+  const auto malformed = [&](const std::string& found) {
+    return Error("'" + std::string(text) + "' is not a position spec", "name or name:key=value,key=value", found,
+                 "rope:theta=10000,pairing=half (" + see_list() + ")");
+  };
+  PositionSpec spec;
+  const size_t colon = text.find(':');
+  spec.name = text.substr(0, colon);
+  if (!is_word(spec.name)) throw malformed("the name '" + spec.name + "'");
+  if (colon == std::string_view::npos) return spec;
+  for (const std::string_view pair : pieces_of(text.substr(colon + 1), ',')) {
+    const size_t equals = pair.find('=');
+    if (equals == std::string_view::npos || !is_word(pair.substr(0, equals)) || equals + 1 == pair.size())
+      throw malformed("'" + std::string(pair) + "' where key=value should be");
+    std::string key(pair.substr(0, equals));
+    for (const auto& [other, value] : spec.params)
+      if (other == key) throw malformed("the key '" + key + "' twice");
+    spec.params.emplace_back(std::move(key), pair.substr(equals + 1));
+  }
+  return spec;
+}
+
+std::vector<std::string> split_position_list(std::string_view text) {
+  const auto malformed = [&](const std::string& found) {
+    return Error("'" + std::string(text.substr(0, 100)) + "' is not a list of position specs",
+                 "specs with commas between them: native,rope:theta=10000,factor=2,alibi", found, see_list());
+  };
+  std::vector<std::string> specs;
+  for (const std::string_view untrimmed : pieces_of(text, ',')) {
+    const std::string piece(trimmed(untrimmed));
+    if (piece.empty()) throw malformed("an empty piece");
+    const bool key_first = is_word(piece.substr(0, piece.find_first_of("=:;"))) &&
+                           piece.find('=') != std::string::npos && piece.find('=') == piece.find_first_of("=:;");
+    const bool layer_first = piece.front() >= '0' && piece.front() <= '9';
+    if (!key_first && !layer_first)
+      specs.push_back(piece);
+    else if (specs.empty())
+      throw malformed("'" + piece + "' with no spec before it");
+    else
+      specs.back() += "," + piece;
+  }
+  return specs;
+}

@@ -1,0 +1,125 @@
+// xl: besides every key, a query meets a projected sinusoid of its distance; each of the two meetings has a bias of its
+// own in place of the query.
+// Dai et al., "Transformer-XL", 2019, section 3.3 (arXiv:1901.02860).
+//
+//   score(i, j) = scale * (q · k + q · W R[n] + u · k + v · W R[n])       n = i - j, at most `clamp`
+//   R[n] = sin(n w[0]), sin(n w[1]), ..., cos(n w[0]), ...                w[m] = 10000^(-2m/d), d = d_model
+//   W: blk.N.attn_xl_r.weight [H * head_dim, d]; u, v: blk.N.attn_xl_u.weight, blk.N.attn_xl_v.weight [H, head_dim], or
+//   without "blk.N." for all layers
+// The hooks never see a key: q leaves transform_query_key as q + u, and scores gain scale * ((q + u) + (v - u)) · W
+// R[n]. Spec     xl[:clamp=(none)] Acts on  q and scores. Has no last position. W R[n] is computed for every distance
+// of the session when it is made.
+#include <algorithm>
+#include <cmath>
+
+#include "position/scheme.h"
+
+namespace ordinal {
+namespace {
+
+constexpr int64_t kMostTableBytes = int64_t{1} << 32;
+
+struct Layer {
+  std::vector<float> weight;   // [H * head_dim, d_model]
+  std::vector<float> u, turn;  // [H * head_dim]: u, and v - u
+  std::vector<float> meets;    // [distances, H * head_dim]: W R[n]
+};
+
+// One number of W R[n], from a row of W and the sinusoid's (sine, cosine) by m.
+template <class Sinusoid>
+float project(const Layer& layer, size_t row, size_t half, Sinusoid&& sinusoid) {
+  const float* weight = layer.weight.data() + row * 2 * half;
+  double sum = 0;
+  for (size_t m = 0; m < half; ++m) {
+    const auto [sine, cosine] = sinusoid(m);
+    sum += static_cast<double>(weight[m]) * sine;
+    sum += static_cast<double>(weight[half + m]) * cosine;
+  }
+  return static_cast<float>(sum);
+}
+
+class Xl final : public PositionScheme {
+ public:
+  Xl(std::vector<Layer> layers, int64_t d_model, int64_t distances, int64_t clamp)
+      : layers_(std::move(layers)), distances_(static_cast<size_t>(distances)), clamp_(clamp) {
+    const size_t half = static_cast<size_t>(d_model / 2);
+    for (size_t m = 0; m < half; ++m)
+      frequencies_.push_back(std::pow(10000.0, -2.0 * static_cast<double>(m) / static_cast<double>(d_model)));
+    for (Layer& layer : layers_) layer.meets.resize(distances_ * layer.u.size());
+    std::vector<std::pair<double, double>> sinusoid(half);
+    for (size_t n = 0; n < distances_; ++n) {
+      for (size_t m = 0; m < half; ++m) sinusoid[m] = sine_and_cosine(n, m);
+      for (Layer& layer : layers_)
+        for (size_t row = 0; row < layer.u.size(); ++row)
+          layer.meets[n * layer.u.size() + row] = project(layer, row, half, [&](size_t m) { return sinusoid[m]; });
+    }
+  }
+
+  void transform_query_key(int64_t layer, Positions, Rows q, Rows) const override {
+    const std::vector<float>& u = layers_[static_cast<size_t>(layer)].u;
+    for (int64_t r = 0; r < q.rows; ++r)
+      for (size_t c = 0; c < u.size(); ++c) q[r][c] += u[c];
+  }
+
+  void add_to_scores(const AttentionSite& site, std::span<const float> q, std::span<float> scores) const override {
+    const Layer& layer = layers_[static_cast<size_t>(site.layer)];
+    const size_t head = static_cast<size_t>(site.head) * q.size();
+    for (size_t j = 0; j < scores.size(); ++j) {
+      const size_t n = static_cast<size_t>(std::min(distance_back(site, j), clamp_));
+      double sum = 0;
+      for (size_t c = 0; c < q.size(); ++c) {
+        const double query = static_cast<double>(q[c]) + static_cast<double>(layer.turn[head + c]);
+        sum += query * static_cast<double>(meets(layer, n, head + c));
+      }
+      scores[j] += static_cast<float>(static_cast<double>(site.scale) * sum);
+    }
+  }
+
+ private:
+  std::pair<double, double> sine_and_cosine(size_t n, size_t m) const {
+    const double angle = static_cast<double>(n) * frequencies_[m];
+    return {std::sin(angle), std::cos(angle)};
+  }
+
+  // A distance beyond the session's length never comes up in a session; the same number, slowly.
+  float meets(const Layer& layer, size_t n, size_t row) const {
+    if (n < distances_) return layer.meets[n * layer.u.size() + row];
+    return project(layer, row, frequencies_.size(), [&](size_t m) { return sine_and_cosine(n, m); });
+  }
+
+  std::vector<Layer> layers_;
+  const size_t distances_;
+  const int64_t clamp_;
+  std::vector<double> frequencies_;  // [d_model / 2]
+};
+
+}  // namespace
+
+SchemePtr make_xl(ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup) {
+  const int64_t clamp = params.whole_or("clamp", "none", 0, 1 << 30).value_or(PositionScheme::kUnlimited);
+  const int64_t width = shape.n_heads * shape.head_dim;
+  if (shape.d_model % 2 != 0)
+    throw Error("xl's sinusoid comes in pairs of a sine and a cosine", "an even d_model",
+                "d_model " + std::to_string(shape.d_model));
+  std::vector<Layer> layers;
+  for (int64_t i = 0; i < shape.n_layers; ++i) {
+    const auto table = [&](const char* name, int64_t rows, int64_t cols) {
+      return table_values(require_layer_table(lookup, name, i, params.scheme(), rows, cols));
+    };
+    Layer layer{.weight = table("attn_xl_r.weight", width, shape.d_model),
+                .u = table("attn_xl_u.weight", shape.n_heads, shape.head_dim),
+                .turn = table("attn_xl_v.weight", shape.n_heads, shape.head_dim),
+                .meets = {}};
+    for (size_t c = 0; c < layer.u.size(); ++c) layer.turn[c] -= layer.u[c];
+    layers.push_back(std::move(layer));
+  }
+  const int64_t distances = clamp < shape.length ? clamp + 1 : shape.length;
+  const int64_t most = kMostTableBytes / (shape.n_layers * width * static_cast<int64_t>(sizeof(float)));
+  if (distances > most)
+    throw Error("xl would keep a vector for each of " + std::to_string(distances) + " distances in every layer",
+                "at most " + std::to_string(most) + " distances, 4 GiB", std::to_string(distances),
+                "a smaller --ctx, or xl:clamp=" + std::to_string(std::max<int64_t>(most, 1) - 1));
+  return std::make_unique<Xl>(std::move(layers), shape.d_model, distances, clamp);
+}
+
+}  // namespace ordinal

@@ -1,0 +1,153 @@
+// json.cpp: see json.h. Keys come in the order in which they are documented.
+#include "report/json.h"
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "report/text.h"
+
+namespace ordinal::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// A float as the shortest number that reads back as the same float.
+double short_double(float value) {
+  char buffer[32];
+  const char* end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  double result = static_cast<double>(value);
+  std::from_chars(buffer, end, result);
+  return result;
+}
+
+Json json_of(const ScoredToken& token) {
+  return {{"id", token.id}, {"piece", escaped(token.piece)}, {"logprob", token.logprob}};
+}
+
+Json json_of(const Generated& result) {
+  Json json = {{"model", result.model},
+               {"position", result.position},
+               {"seed", result.seed},
+               {"prompt_ids", result.prompt_ids},
+               {"ids", result.ids},
+               {"text", result.text},
+               {"finish", result.finish}};
+  json["logprobs"] = nullptr;
+  if (result.logprobs) {
+    Json& rows = json["logprobs"] = Json::array();
+    for (const LogprobRow& row : *result.logprobs) {
+      Json entry = json_of(row.drawn);
+      entry["best"] = Json::array();
+      for (const ScoredToken& token : row.best) entry["best"].push_back(json_of(token));
+      rows.push_back(std::move(entry));
+    }
+  }
+  json["timings"] = {{"load_ms", result.timings.load_ms},
+                     {"prefill_tokens", result.timings.prefill_tokens},
+                     {"prefill_ms", result.timings.prefill_ms},
+                     {"decode_tokens", result.timings.decode_tokens},
+                     {"decode_ms", result.timings.decode_ms}};
+  return json;
+}
+
+Json json_of(std::span<const float> values) {
+  Json numbers = Json::array();
+  for (const float value : values) numbers.push_back(short_double(value));
+  return numbers;
+}
+
+Json json_of(const Facts& facts) {
+  Json json = Json::object();
+  for (const auto& [name, value] : facts) json[name] = Json::parse(value);
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Generated& result) { return dump(json_of(result)); }
+
+std::string to_json(std::span<const Generated> results) {
+  Json json = Json::array();
+  for (const Generated& result : results) json.push_back(json_of(result));
+  return dump(json);
+}
+
+std::string to_json(const Logits& result) {
+  Json json = {{"model", result.model}, {"position", result.position}, {"ids", result.ids}};
+  json["best"] = Json::array();
+  for (const ScoredToken& token : result.best) {
+    Json entry = json_of(token);
+    entry["logit"] = short_double(static_cast<float>(token.logit));
+    json["best"].push_back(std::move(entry));
+  }
+  Json& logits = json["logits"] = Json::array();
+  if (result.all)
+    for (const std::vector<float>& row : result.logits) logits.push_back(json_of(row));
+  else if (!result.logits.empty())
+    logits = json_of(result.logits.front());
+  return dump(json);
+}
+
+std::string to_json(const Tokenized& result) {
+  Json json = {{"ids", Json::array()}, {"pieces", Json::array()}, {"offsets", Json::array()}};
+  for (const Tokenized::Token& token : result.tokens) {
+    json["ids"].push_back(token.id);
+    json["pieces"].push_back(escaped(token.piece));
+    json["offsets"].push_back({token.begin, token.end});
+  }
+  return dump(json);
+}
+
+std::string to_json(const Inspected& result) {
+  Json json = {{"config", json_of(result.config)},
+               {"position", result.position},
+               {"trained_positions", result.trained_positions}};
+  json["tokenizer"] = {{"kind", result.tokenizer_kind}};
+  if (result.tokenizer) json["tokenizer"].update(json_of(*result.tokenizer));
+  json["tensors"] = Json::array();
+  for (const TensorRow& tensor : result.tensors)
+    json["tensors"].push_back({{"name", tensor.name},
+                               {"dtype", tensor.dtype},
+                               {"layout", tensor.layout},
+                               {"shape", tensor.shape},
+                               {"bytes", tensor.bytes},
+                               {"checksum", tensor.checksum}});
+  json["bytes"] = result.bytes;
+  json["provenance"] = Json::parse(result.provenance_json, nullptr, false);
+  if (json["provenance"].is_discarded()) json["provenance"] = result.provenance_json;
+  json["file"] = result.file;
+  if (result.verified) json["verified"] = *result.verified;
+  return dump(json);
+}
+
+std::string to_json(const Converted& result) {
+  return dump({{"input", result.input},
+               {"output", result.output},
+               {"bytes", result.bytes},
+               {"tensors", result.tensors},
+               {"parameters", result.parameters},
+               {"seconds", result.seconds},
+               {"notes", result.notes}});
+}
+
+std::string to_json(std::span<const SchemeRow> schemes) {
+  Json json = Json::array();
+  for (const SchemeRow& scheme : schemes)
+    json.push_back({{"name", scheme.name}, {"kind", scheme.kind}, {"summary", scheme.summary}});
+  return dump(json);
+}
+
+std::string text_json(std::span<const int32_t> ids, const std::string& text) {
+  return dump({{"ids", std::vector<int32_t>(ids.begin(), ids.end())}, {"text", text}});
+}
+
+std::string quoted_json(const std::string& text) { return dump(text); }
+std::string numbers_json(std::span<const float> values) { return dump(json_of(values)); }
+std::string numbers_json(std::span<const int32_t> values) {
+  return dump(std::vector<int32_t>(values.begin(), values.end()));
+}
+
+}  // namespace ordinal::report

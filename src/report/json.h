@@ -1,0 +1,28 @@
+// json.h: results as one line of JSON. Keys are only ever added. Bytes of a text that are not UTF-8 become U+FFFD, and
+// numbers that JSON has no word for become null; ids are always exact.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "report/results.h"
+
+namespace ordinal::report {
+
+std::string to_json(const Generated& result);
+std::string to_json(std::span<const Generated> results);  // an array
+std::string to_json(const Logits& result);
+std::string to_json(const Tokenized& result);
+std::string to_json(const Inspected& result);
+std::string to_json(const Converted& result);
+std::string to_json(std::span<const SchemeRow> schemes);
+
+// The text that ids stand for.
+std::string text_json(std::span<const int32_t> ids, const std::string& text);
+
+// A string as JSON has it, in quotes; a list of numbers in brackets.
+std::string quoted_json(const std::string& text);
+std::string numbers_json(std::span<const float> values);
+std::string numbers_json(std::span<const int32_t> values);
+
+}  // namespace ordinal::report

@@ -1,0 +1,95 @@
+// results.h: results as plain structs, so that writing them down needs to know nothing of the engine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ordinal::report {
+
+// A token with how likely the model held it.
+struct ScoredToken {
+  int32_t id = 0;
+  std::string piece;  // its bytes
+  double logit = 0;
+  double logprob = 0;
+};
+
+struct LogprobRow {
+  ScoredToken drawn;
+  std::vector<ScoredToken> best;
+};
+
+struct Timings {
+  double load_ms = 0;
+  int64_t prefill_tokens = 0;
+  double prefill_ms = 0;
+  int64_t decode_tokens = 0;
+  double decode_ms = 0;
+};
+
+struct Generated {
+  std::string model, position;
+  uint64_t seed = 0;
+  std::vector<int32_t> prompt_ids, ids;
+  std::string text, finish;
+  std::optional<std::vector<LogprobRow>> logprobs;
+  Timings timings;
+};
+
+struct Logits {
+  std::string model, position;
+  std::vector<int32_t> ids;
+  std::vector<ScoredToken> best;          // after the last id
+  std::vector<std::vector<float>> logits;  // one row, or a row an id
+  bool all = false;
+};
+
+struct Tokenized {
+  struct Token {
+    int32_t id;
+    std::string piece;
+    int64_t begin, end;
+  };
+  std::vector<Token> tokens;
+};
+
+struct TensorRow {
+  std::string name, dtype, layout;
+  std::vector<int64_t> shape;
+  int64_t bytes = 0;
+  std::string checksum;
+};
+
+using Facts = std::vector<std::pair<std::string, std::string>>;  // name, JSON value
+
+struct Inspected {
+  std::string file;
+  Facts config;
+  std::string position;
+  std::vector<std::string> trained_positions;
+  std::string tokenizer_kind;
+  std::optional<Facts> tokenizer;  // nothing when the kind is none
+  std::vector<TensorRow> tensors;
+  int64_t bytes = 0;
+  std::string provenance_json = "{}";
+  std::optional<bool> verified;
+};
+
+struct Converted {
+  std::string input, output;
+  int64_t bytes = 0;
+  int64_t tensors = 0;
+  int64_t parameters = 0;
+  double seconds = 0;
+  std::vector<std::string> notes;
+};
+
+struct SchemeRow {
+  std::string name, kind, summary;
+};
+
+}  // namespace ordinal::report

@@ -1,0 +1,27 @@
+// split.cpp: the table of rules for cutting text.
+#include "text/split.h"
+
+#include "ordinal/error.h"
+
+namespace ordinal {
+namespace {
+
+struct NamedSplitter {
+  std::string_view name;
+  const Splitter& (*get)();
+};
+
+constexpr NamedSplitter kSplitters[] = {{"gpt2", gpt2_splitter}, {"none", whole_text_splitter}};
+
+}  // namespace
+
+const Splitter& splitter_named(const std::string& name) {
+  std::string known;
+  for (const NamedSplitter& row : kSplitters) {
+    if (row.name == name) return row.get();
+    known += (known.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw Error("the tokenizer cuts text by an unknown rule", known, "'" + name + "'");
+}
+
+}  // namespace ordinal

@@ -1,0 +1,57 @@
+// seeds.cpp: writes small good inputs for each harness, in a folder of its name: seeds FOLDER.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "convert/foreign_files.h"
+#include "fuzz.h"
+#include "ordinal/position.h"
+
+namespace {
+namespace fs = std::filesystem;
+
+void put(const fs::path& folder, const std::string& harness, const std::string& name, const std::string& bytes) {
+  fs::create_directories(folder / harness);
+  test::write_file((folder / harness / name).string(), bytes);
+}
+
+void write_seeds(const fs::path& folder) {
+  const ordinal::ModelDraft gpt2 = foreign::small_gpt2(), llama = foreign::small_llama();
+
+  for (const ordinal::Dtype dtype : {ordinal::Dtype::f32, ordinal::Dtype::bf16})
+    put(folder, "fuzz_gpt2_folder", std::string(ordinal::dtype_info(dtype).name),
+        fuzz::joined({foreign::gpt2_config(gpt2), foreign::safetensors(foreign::gpt2_tensors(gpt2, {"", dtype}))}));
+  for (const int version : {3, 5}) put(folder, "fuzz_llmc", std::to_string(version), foreign::llmc_file(gpt2, version));
+  for (const int version : {0, 1})
+    put(folder, "fuzz_llama2c", std::to_string(version), foreign::llama2c_file(llama, version));
+
+  const std::string vocab = R"({"a":0,"b":1,"ab":2,"Ġ":3,"Ġa":4,"<s>":5})", merges = "#version: 0.2\na b\nĠ a\n";
+  put(folder, "fuzz_tokenizer_files", "tokenizer_json",
+      std::string(1, '\0') + R"({"model":{"type":"BPE","vocab":)" + vocab +
+          R"(,"merges":["a b","Ġ a"]},"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false,"use_regex":true},)"
+          R"("decoder":{"type":"ByteLevel"},"added_tokens":[{"id":5,"content":"<s>","special":true}]})");
+  put(folder, "fuzz_tokenizer_files", "bpe", std::string(1, '\1') + fuzz::joined({vocab, merges}));
+  put(folder, "fuzz_tokenizer_files", "llmc", std::string(1, '\2') + foreign::llmc_tokenizer_file({"a", "b", "ab"}, 2));
+  put(folder, "fuzz_tokenizer_files", "llama2c",
+      std::string(1, '\3') + foreign::llama2c_tokenizer_file(foreign::small_scored_pieces(263)));
+
+  put(folder, "fuzz_text", "plain", "I'll say it's 12 o'clock,  she said.\n\n\tcaf\u00e9 \u4e2d\u6587 \u0e01\u0e33");
+  put(folder, "fuzz_text", "bytes", "\xff\xfe a\xc3 \xf0\x9f\x98\x80 <|end|> \xed\xa0\x80");
+  for (const ordinal::SchemeInfo& scheme : ordinal::position_schemes())
+    put(folder, "fuzz_position", std::string(scheme.name), std::string(scheme.name));
+  put(folder, "fuzz_position", "spec", "rope:theta=500000,pairing=half,rotary_dim=8");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: seeds FOLDER\n");
+    return 2;
+  }
+  doctest::Context context;
+  context.setAsDefaultForAssertsOutOfTestCases();
+  write_seeds(argv[1]);
+}
