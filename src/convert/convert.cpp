@@ -2,7 +2,7 @@
 #include "convert/convert.h"
 
 #include <filesystem>
-#include <vector>
+#include <memory>
 
 #include "convert/importers.h"
 #include "convert/json_tree.h"
@@ -56,16 +56,17 @@ std::span<const Importer> importers() { return kImporters; }
 
 ModelDraft import_checkpoint(const std::string& path, const ImportOptions& options) {
   const Importer& importer = importer_of(path);
-  std::string remarks;
+  // Sources keep the listener and may call it as long as the draft lives.
+  const auto remarks = std::make_shared<std::string>();
   ImportOptions listening = options;
-  listening.note = [&](const std::string& remark) {
-    remarks += (remarks.empty() ? "" : "; ") + remark;
-    convert::say(options.note, remark);
+  listening.note = [remarks, note = options.note](const std::string& remark) {
+    *remarks += (remarks->empty() ? "" : "; ") + remark;
+    convert::say(note, remark);
   };
   ModelDraft draft = importer.read(path, listening);
   // Names come from the file system, where they need not be UTF-8.
   convert::Json provenance = {{"source", short_name(path)}, {"format", importer.name}};
-  if (!remarks.empty()) provenance["remarks"] = remarks;
+  if (!remarks->empty()) provenance["remarks"] = *remarks;
   draft.notes.provenance_json = provenance.dump(-1, ' ', false, convert::Json::error_handler_t::replace);
   draft.config.validate();
   return draft;

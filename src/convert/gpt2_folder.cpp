@@ -102,8 +102,8 @@ void add_shards(Weights& weights, const std::string& folder, const std::string& 
   std::map<std::string, std::set<std::string>> shards;  // file: its tensors
   for (const auto& [name, shard] : object(*map, "weight_map in " + index).items())
     shards[text(shard, "the file of " + in_quotes(name) + " in " + index)].insert(name);
+  for (const auto& [shard, names] : shards) check_shard_name(shard, index);
   for (auto& [shard, names] : shards) {
-    check_shard_name(shard, index);
     const std::string path = (fs::path(folder) / shard).string();
     for (StoredTensor& tensor : read_safetensors(path)) {
       if (names.erase(tensor.name) == 0)

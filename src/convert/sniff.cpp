@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include "convert/convert.h"
-#include "format/json_reader.h"
 #include "format/model_header.h"
 #include "ordinal/error.h"
 
@@ -114,7 +113,12 @@ uint64_t read_u64(std::span<const std::byte> bytes, size_t at) {
 
 float read_f32(std::span<const std::byte> bytes, size_t at) { return std::bit_cast<float>(read_u32(bytes, at)); }
 
-std::string in_quotes(std::string_view text) { return ordinal::quoted(text); }
+std::string in_quotes(std::string_view text) {
+  constexpr size_t kLimit = 80;
+  std::string out = "'";
+  for (const char c : text.substr(0, kLimit)) out += c >= 0x20 && c < 0x7f ? c : '?';
+  return out + (text.size() > kLimit ? "...'" : "'");
+}
 
 std::string grouped(int64_t number) {
   std::string digits = std::to_string(number);

@@ -1,0 +1,178 @@
+// gpt2_config_test.cpp: config.json of GPT-2 folders: what each setting means, and which are refused.
+#include "convert/gpt2_config.h"
+
+#include <cmath>
+
+#include "support.h"
+
+using namespace ordinal;
+using ordinal::convert::Gpt2Config, ordinal::convert::parse_json;
+using test::error_of, test::mentions;
+
+namespace {
+
+constexpr const char* kSizes =
+    R"("model_type": "gpt2", "vocab_size": 100, "n_positions": 12, "n_embd": 24, "n_layer": 3, "n_head": 4)";
+
+struct Read {
+  Gpt2Config config;
+  std::vector<std::string> notes;
+};
+
+Read read(const std::string& more, const std::string& sizes = kSizes) {
+  Read result;
+  result.config = convert::read_gpt2_config(parse_json("{" + sizes + more + "}", "config.json"), "config.json",
+                                            [&](const std::string& note) { result.notes.push_back(note); });
+  return result;
+}
+
+std::string error(const std::string& more, const std::string& sizes = kSizes) {
+  return error_of([&] { read(more, sizes); });
+}
+
+}  // namespace
+
+TEST_CASE("gpt2 config: sizes alone mean transformers' defaults") {
+  const Gpt2Config config = read("").config;
+  CHECK_EQ(config.model.vocab_size, 100);
+  CHECK_EQ(config.model.max_seq_len, 12);
+  CHECK_EQ(config.model.d_model, 24);
+  CHECK_EQ(config.model.n_layers, 3);
+  CHECK_EQ(config.model.n_heads, 4);
+  CHECK_EQ(config.model.n_kv_heads, 4);
+  CHECK_EQ(config.model.head_dim, 6);
+  CHECK_EQ(config.model.d_ff, 96);
+  CHECK_EQ(config.model.activation, Activation::gelu_tanh);
+  CHECK_EQ(config.model.norm, NormKind::layer_norm);
+  CHECK_EQ(config.model.norm_epsilon, 1e-5f);
+  CHECK_FALSE(config.model.gated_mlp);
+  CHECK(config.tie_head);
+  CHECK_EQ(config.attention_scale(2), static_cast<float>(1 / std::sqrt(6.0)));
+  CHECK_EQ(config.position, "learned");
+}
+
+TEST_CASE("gpt2 config: n_inner is a number or null") {
+  CHECK_EQ(read(R"(, "n_inner": 13)").config.model.d_ff, 13);
+  CHECK_EQ(read(R"(, "n_inner": null)").config.model.d_ff, 96);
+  CHECK(mentions(error(R"(, "n_inner": 0)"), {"n_inner"}));
+  CHECK(mentions(error(R"(, "n_inner": 2.5)"), {"n_inner"}));
+}
+
+TEST_CASE("gpt2 config: activation names are those that compute the same") {
+  const auto activation = [](const std::string& name) {
+    return read(R"(, "activation_function": ")" + name + "\"").config.model.activation;
+  };
+  for (const char* name : {"gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu_accurate", "gelu_python_tanh"})
+    CHECK_EQ(activation(name), Activation::gelu_tanh);
+  CHECK_EQ(activation("gelu"), Activation::gelu_erf);
+  CHECK_EQ(activation("gelu_python"), Activation::gelu_erf);
+  CHECK_EQ(activation("relu"), Activation::relu);
+  CHECK_EQ(activation("silu"), Activation::silu);
+  CHECK_EQ(activation("swish"), Activation::silu);
+  for (const char* name : {"quick_gelu", "tanh", "gelu_10", "relu2", ""}) {
+    const std::string text = error_of([&] { activation(name); });
+    CHECK(mentions(text, {"activation_function"}));
+    CHECK(mentions(text, {"gelu_new, gelu_pytorch_tanh"}));
+  }
+}
+
+TEST_CASE("gpt2 config: scores are scaled by head width, by layer, by both, or not") {
+  const double by_head = 1 / std::sqrt(6.0);
+  const auto scale = [](const std::string& more, int64_t layer) { return read(more).config.attention_scale(layer); };
+  CHECK_EQ(scale(R"(, "scale_attn_weights": true)", 1), static_cast<float>(by_head));
+  CHECK_EQ(scale(R"(, "scale_attn_weights": false)", 1), 1.0f);
+  CHECK_EQ(scale(R"(, "scale_attn_by_inverse_layer_idx": true)", 0), static_cast<float>(by_head));
+  CHECK_EQ(scale(R"(, "scale_attn_by_inverse_layer_idx": true)", 2), static_cast<float>(by_head / 3));
+  CHECK_EQ(scale(R"(, "scale_attn_weights": false, "scale_attn_by_inverse_layer_idx": true)", 2), 1.0f / 3);
+  CHECK(mentions(error(R"(, "scale_attn_weights": 1)"), {"scale_attn_weights"}));
+}
+
+TEST_CASE("gpt2 config: epsilon is a positive number") {
+  CHECK_EQ(read(R"(, "layer_norm_epsilon": 1e-3)").config.model.norm_epsilon, 1e-3f);
+  for (const char* value : {"0", "-1e-5", "2", "\"small\"", "[]"})
+    CHECK(mentions(error(R"(, "layer_norm_epsilon": )" + std::string(value)), {"layer_norm_epsilon"}));
+}
+
+TEST_CASE("gpt2 config: start and end of a text may be a number, a list, nothing, or GPT-2's own") {
+  using Ids = std::vector<TokenId>;
+  CHECK_EQ(read(R"(, "bos_token_id": 7, "eos_token_id": 9)").config.model.bos_id, 7);
+  CHECK_EQ(read(R"(, "eos_token_id": 9)").config.model.eos_ids, Ids{9});
+  CHECK_EQ(read(R"(, "eos_token_id": [9, 3, 9])").config.model.eos_ids, Ids{9, 3});
+  CHECK_EQ(read(R"(, "eos_token_id": [])").config.model.eos_ids, Ids{});
+  CHECK_EQ(read("").config.model.bos_id, -1);
+  CHECK_EQ(read("").config.model.eos_ids, Ids{});
+  const std::string gpt2 =
+      R"("model_type": "gpt2", "vocab_size": 50257, "n_positions": 12, "n_embd": 24, "n_layer": 3, "n_head": 4)";
+  CHECK_EQ(read("", gpt2).config.model.bos_id, 50256);
+  CHECK_EQ(read("", gpt2).config.model.eos_ids, Ids{50256});
+  CHECK_EQ(read(R"(, "bos_token_id": null, "eos_token_id": null)", gpt2).config.model.bos_id, -1);
+  CHECK_EQ(read(R"(, "eos_token_id": null)", gpt2).config.model.eos_ids, Ids{});
+  const Read past = read(R"(, "bos_token_id": 50256, "eos_token_id": [100, 5])");
+  CHECK_EQ(past.config.model.bos_id, -1);
+  CHECK_EQ(past.config.model.eos_ids, Ids{5});
+  CHECK_EQ(past.notes.size(), 2);
+  CHECK_EQ(read(R"(, "bos_token_id": -1)").config.model.bos_id, -1);
+  CHECK(mentions(error(R"(, "bos_token_id": "x")"), {"bos_token_id"}));
+  CHECK(mentions(error(R"(, "eos_token_id": [1.5])"), {"eos_token_id"}));
+}
+
+TEST_CASE("gpt2 config: a size that is missing, zero, negative, huge or no whole number is named") {
+  const std::string names[] = {"vocab_size", "n_positions", "n_embd", "n_layer", "n_head"};
+  for (const std::string& name : names) {
+    convert::Json config = parse_json("{" + std::string(kSizes) + "}", "config.json");
+    const auto refused = [&] { return error_of([&] { convert::read_gpt2_config(config, "config.json", {}); }); };
+    for (const char* value : {"0", "-1", "2147483648", "9223372036854775807", "18446744073709551615", "1e300", "2.5",
+                              "\"12\"", "true", "[12]"}) {
+      config[name] = parse_json(value, "value");
+      CHECK(mentions(refused(), {name}));
+    }
+    config.erase(name);
+    CHECK(mentions(refused(), {"does not say " + name}));
+  }
+  CHECK(mentions(error(R"(, "num_attention_heads": 5)"), {"contradicts"}));
+  CHECK_EQ(read(R"(, "num_attention_heads": 4)").config.model.n_heads, 4);
+  CHECK(mentions(
+      error("", R"("model_type": "gpt2", "vocab_size": 9, "n_positions": 9, "n_embd": 25, "n_layer": 1, "n_head": 4)"),
+      {"does not divide"}));
+}
+
+TEST_CASE("gpt2 config: another kind of model is refused by name") {
+  CHECK(mentions(error("", R"("model_type": "llama", "vocab_size": 9)"), {"'llama'"}));
+  CHECK(mentions(error("", R"("vocab_size": 9)"), {"model_type"}));
+}
+
+TEST_CASE("gpt2 config: settings that would change the result are errors; harmless ones pass in silence") {
+  for (const char* setting :
+       {R"("add_cross_attention": true)", R"("is_encoder_decoder": true)", R"("quantization_config": {"bits": 4})",
+        R"("pruned_heads": {"0": [1]})", R"("sliding_window": 128)", R"("position_embedding_type": "rotary")",
+        R"("rope_scaling": {"factor": 2})", R"("logit_scale": 0.5)", R"("multi_query": true)"}) {
+    const std::string key = std::string(setting).substr(1, std::string(setting).find("\":") - 1);
+    CHECK(mentions(error(", " + std::string(setting)), {key}));
+  }
+  const Read harmless = read(R"(, "add_cross_attention": false, "quantization_config": null, "pruned_heads": {},
+      "attn_pdrop": 0.1, "resid_pdrop": 0.1, "embd_pdrop": 0.1, "initializer_range": 0.02, "summary_type": "cls_index",
+      "summary_use_proj": true, "torch_dtype": "float32", "dtype": "bfloat16", "use_cache": true, "n_ctx": 12,
+      "task_specific_params": {"text-generation": {"do_sample": true, "max_length": 50}}, "architectures": ["GPT2Model"],
+      "transformers_version": "4.36.2", "reorder_and_upcast_attn": true, "temperature": 0.7, "rope_scaling": null,
+      "_name_or_path": "gpt2", "id2label": {"0": "LABEL_0"}, "pad_token_id": 50256, "gradient_checkpointing": false)");
+  CHECK(harmless.notes.empty());
+  CHECK_EQ(read(R"(, "n_ctx": 1024)").notes.size(), 1);
+}
+
+TEST_CASE("json: depth, size, doubled keys and bad text are errors with a place") {
+  const auto refused = [](const std::string& text) { return error_of([&] { parse_json(text, "the text"); }); };
+  CHECK(mentions(refused(std::string(1 << 20, '[')), {"nested too deeply"}));
+  std::string objects;
+  for (int i = 0; i < 100000; ++i) objects += R"({"a":)";
+  CHECK(mentions(refused(objects), {"nested too deeply"}));
+  const auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  CHECK_EQ(parse_json(nested(32), "the text").size(), 1);
+  CHECK(mentions(refused(nested(33)), {"nested too deeply"}));
+  CHECK(mentions(refused(R"({"a": 1, "b": {"a": 2}, "a": 3})"), {"twice"}));
+  CHECK(mentions(refused(R"({"a": {"b": 1, "b": 1}})"), {"twice"}));
+  for (const char* text :
+       {"", "{", "{}x", "{} {}", "[1,]", "{\"a\" 1}", "nul", "\"\xff\"", "\"\\ud800\"", "1e999", "NaN"})
+    CHECK(mentions(refused(text), {"not valid JSON"}));
+  const convert::Json tree = parse_json(R"({"a": [1, {"b": "\u00e9"}, [], null], "c": -2.5, "d": true})", "the text");
+  CHECK_EQ(tree.dump(), R"({"a":[1,{"b":"é"},[],null],"c":-2.5,"d":true})");
+}
