@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <functional>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "ordinal/error.h"
 
@@ -22,7 +22,7 @@ size_t merge_short(const MergeRules& rules, std::span<TokenId> ids) {
   std::array<MergeRules::Found, kShort> pairs;  // pairs[i]: what ids[i] and ids[i + 1] become
   size_t count = ids.size();
   const auto refresh = [&](size_t i) {
-    pairs[i] = i + 1 < count ? rules.find(ids[i], ids[i + 1]) : MergeRules::Found{};
+    pairs[i] = i + 1 < count ? rules.find(ids[i], ids[i + 1]) : MergeRules::kNothing;
   };
   for (size_t i = 0; i < count; ++i) refresh(i);
   while (count > 1) {
@@ -55,11 +55,11 @@ size_t merge_long(const MergeRules& rules, std::span<TokenId> ids) {
   const auto entry = [&](int32_t i) { return uint64_t{nodes[i].pair.rank} << 32 | static_cast<uint32_t>(i); };
   const auto refresh = [&](int32_t i) {
     const int32_t next = nodes[i].next;
-    nodes[i].pair = next < 0 ? MergeRules::Found{} : rules.find(ids[i], ids[next]);
+    nodes[i].pair = next < 0 ? MergeRules::kNothing : rules.find(ids[i], ids[next]);
     return nodes[i].pair.rank != MergeRules::kNever;
   };
   for (int32_t i = 0; i < count; ++i) {
-    nodes[i] = {i - 1, i + 1 < count ? i + 1 : -1, {}};
+    nodes[i] = {i - 1, i + 1 < count ? i + 1 : -1, MergeRules::kNothing};
     if (refresh(i)) heap.push_back(entry(i));
   }
   std::make_heap(heap.begin(), heap.end(), std::greater<>());
@@ -76,7 +76,7 @@ size_t merge_long(const MergeRules& rules, std::span<TokenId> ids) {
     if (nodes[at].pair.rank != best >> 32) continue;  // one of the two ids has been merged since
     ids[at] = nodes[at].pair.result;
     const int32_t gone = nodes[at].next;
-    nodes[gone].pair = {};
+    nodes[gone].pair = MergeRules::kNothing;
     nodes[at].next = nodes[gone].next;
     if (nodes[at].next >= 0) nodes[nodes[at].next].previous = at;
     push(at);
@@ -89,31 +89,44 @@ size_t merge_long(const MergeRules& rules, std::span<TokenId> ids) {
 
 }  // namespace
 
-MergeRules::MergeRules(std::vector<Rule> rules, size_t vocab_size) : begin_(vocab_size + 1) {
-  std::stable_sort(rules.begin(), rules.end(), [](const Rule& a, const Rule& b) {
-    return std::pair(a.left, a.right) < std::pair(b.left, b.right);
-  });
-  rights_.reserve(rules.size());
-  found_.reserve(rules.size());
-  for (size_t i = 0; i < rules.size(); ++i) {
-    const Rule& rule = rules[i];
-    if (i + 1 < rules.size() && rule.left == rules[i + 1].left && rule.right == rules[i + 1].right) continue;
-    rights_.push_back(rule.right);
-    found_.push_back({rule.rank, rule.result});
-    ++begin_[static_cast<size_t>(rule.left) + 1];
+MergeRules::MergeRules(std::vector<Rule> rules) {
+  // By pair, the last of each pair first, so that the others can be dropped; then by rank, so that the pairs of most
+  // texts come first to their places.
+  std::reverse(rules.begin(), rules.end());
+  std::stable_sort(rules.begin(), rules.end(),
+                   [](const Rule& a, const Rule& b) { return pair_of(a.left, a.right) < pair_of(b.left, b.right); });
+  const auto repeated = std::unique(
+      rules.begin(), rules.end(), [](const Rule& a, const Rule& b) { return a.left == b.left && a.right == b.right; });
+  rules.erase(repeated, rules.end());
+  std::stable_sort(rules.begin(), rules.end(), [](const Rule& a, const Rule& b) { return a.rank < b.rank; });
+
+  const size_t places = std::bit_ceil(std::max<size_t>(2 * rules.size(), 2));
+  shift_ = 64 - std::countr_zero(places);
+  table_.resize(places + kProbes);
+  for (const Rule& rule : rules) {
+    const Slot slot = {pair_of(rule.left, rule.right), {rule.rank, rule.result}};
+    Slot* place = table_.data() + place_of(slot.pair);
+    Slot* const end = place + kProbes;
+    while (place != end && place->pair != kEmpty) ++place;
+    if (place != end) {
+      *place = slot;
+    } else {
+      others_.push_back(slot);
+    }
   }
-  for (size_t left = 0; left < vocab_size; ++left) begin_[left + 1] += begin_[left];
+  std::sort(others_.begin(), others_.end(), [](const Slot& a, const Slot& b) { return a.pair < b.pair; });
 }
 
 MergeRules::Found MergeRules::find(TokenId left, TokenId right) const {
-  const TokenId* first = rights_.data() + begin_[static_cast<size_t>(left)];
-  const TokenId* const end = rights_.data() + begin_[static_cast<size_t>(left) + 1];
-  for (size_t count = static_cast<size_t>(end - first); count > 1;) {
-    const size_t half = count / 2;
-    first += first[half] <= right ? half : 0;  // a conditional move: the branch could not be predicted
-    count -= half;
+  const uint64_t pair = pair_of(left, right);
+  const Slot* place = table_.data() + place_of(pair);
+  for (const Slot* const end = place + kProbes; place != end; ++place) {
+    if (place->pair == pair) return place->found;
+    if (place->pair == kEmpty) return kNothing;
   }
-  return first != end && *first == right ? found_[static_cast<size_t>(first - rights_.data())] : Found{};
+  const auto other = std::lower_bound(others_.begin(), others_.end(), pair,
+                                      [](const Slot& slot, uint64_t value) { return slot.pair < value; });
+  return other != others_.end() && other->pair == pair ? other->found : kNothing;
 }
 
 void merge_ids(const MergeRules& rules, std::vector<TokenId>& ids, size_t from) {

@@ -41,7 +41,7 @@ uint64_t hash(std::string_view word) {
 }  // namespace
 
 MergeVocabulary::MergeVocabulary(std::vector<MergeRules::Rule> rules, const std::vector<std::string>& pieces)
-    : rules_(rules, pieces.size()) {
+    : rules_(rules) {
   for (const MergeRules::Rule& rule : rules) {
     const std::string& piece = pieces[static_cast<size_t>(rule.result)];
     for (size_t i = 1; i < piece.size(); ++i) joins_.set(pair(piece[i - 1], piece[i]));

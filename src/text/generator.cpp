@@ -286,7 +286,10 @@ std::vector<Generation> generate(Session& session, const Tokenizer* tokenizer, s
       for (size_t i = 0; i < live.size(); ++i) live[i]->start(i < forks.size() ? &forks[i] : &session, prompt_end);
       advance(live, prompt_logits, run);
     }
-    for (const auto& continuation : group) results.push_back(std::move(continuation->result()));
+    for (const auto& continuation : group) {
+      results.push_back(std::move(continuation->result()));
+      if (events.finished) events.finished(static_cast<int64_t>(results.size()) - 1, results.back());
+    }
   }
   return results;
 }

@@ -36,15 +36,6 @@ struct GenerateOptions {
   int64_t logprobs = -1;  // record the log-probability of each new token and this many of the best; -1: nothing
 };
 
-// Called while generating; any may be empty. Continuations advance together: `sample` says which.
-struct GenerateEvents {
-  std::function<void(int64_t done, int64_t total)> prompt;                 // tokens of the prompt evaluated
-  std::function<void(int64_t sample, TokenId id)> token;                   // a token was drawn
-  std::function<void(int64_t sample, std::string_view text)> text;         // whole characters, but for a last one cut
-  std::function<void(int64_t sample, int64_t kept, int64_t dropped)> slide;  // the context was full; tokens of it
-  const std::atomic<bool>* cancel = nullptr;  // looked at between tokens and between chunks of the prompt
-};
-
 struct TokenLogprob {
   TokenId id;
   double logprob;                                 // natural logarithm, as the model has it: before any option
@@ -65,6 +56,16 @@ struct Generation {
   Finish finish = Finish::length;
   std::vector<TokenLogprob> logprobs;  // one an id, where asked for
   GenerateTimings timings;
+};
+
+// Called while generating; any may be empty. Continuations advance together: `sample` says which.
+struct GenerateEvents {
+  std::function<void(int64_t done, int64_t total)> prompt;                 // tokens of the prompt evaluated
+  std::function<void(int64_t sample, TokenId id)> token;                   // a token was drawn
+  std::function<void(int64_t sample, std::string_view text)> text;         // whole characters, but for a last one cut
+  std::function<void(int64_t sample, int64_t kept, int64_t dropped)> slide;  // the context was full; tokens of it
+  std::function<void(int64_t sample, const Generation& result)> finished;    // in order of `sample`
+  const std::atomic<bool>* cancel = nullptr;  // looked at between tokens and between chunks of the prompt
 };
 
 // Throws Error for an option that is out of range, before anything long is done.

@@ -79,23 +79,6 @@ std::vector<bool> special_flags(const TokenizerData& data) {
   return flags;
 }
 
-std::string quoted(std::string_view bytes) {
-  constexpr size_t kShown = 24;
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text = "'";
-  for (const char c : bytes.substr(0, kShown)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f) {
-      text += c;
-    } else {
-      text += "\\x";
-      text += kDigits[byte >> 4];
-      text += kDigits[byte & 15];
-    }
-  }
-  return text + (bytes.size() > kShown ? "...'" : "'");
-}
-
 std::string name_of_token(const TokenizerData& data, TokenId id) {
   return "token " + std::to_string(id) + " " + quoted(data.pieces[static_cast<size_t>(id)]);
 }
