@@ -65,7 +65,8 @@ bool is_model_file(const std::string& path) {
   std::error_code unknown;
   if (fs::is_directory(path, unknown)) return false;
   if (fs::path(path).extension() == ".ordinal") return true;
-  const auto bytes = MappedFile::open(path)->bytes();
+  const auto file = MappedFile::open(path);
+  const auto bytes = file->bytes();
   return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with(kModelMagic);
 }
 

@@ -70,10 +70,19 @@ std::vector<TokenId> parse_ids(const std::string& text, int64_t vocab_size);
 std::vector<TokenId> prompt_ids(const PromptOptions& options, const std::optional<std::string>& text,
                                 const OpenedModel& opened);
 
+// What a session is for.
+struct SessionNeeds {
+  int64_t prompt_length = 0;
+  int64_t new_tokens = 0;
+  int64_t n_sessions = 1;  // as many will be alive at once
+  bool can_slide = false;  // the command has --overflow
+  bool slides = false;     // and it is slide: a prompt may be cut
+};
+
 // A session that has room for the prompt. Without --ctx the context is the trained length; where the position scheme
-// has no end, a longer prompt gets what it needs and `new_tokens` more, with a note. Throws Error for a prompt that is
-// too long, unless `may_cut`. `n_sessions` of them will be alive at once.
-Session open_session(const OpenedModel& opened, const RunOptions& options, int64_t prompt_length, int64_t new_tokens,
-                     bool may_cut, int64_t n_sessions, const Notes& notes);
+// has no end, a longer prompt gets what it and the new tokens need, with a note. Throws Error for a prompt that is too
+// long, unless it may be cut.
+Session open_session(const OpenedModel& opened, const RunOptions& options, const SessionNeeds& needs,
+                     const Notes& notes);
 
 }  // namespace ordinal::cli

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <functional>
+#include <utility>
 
 #include "cli/terminal.h"
 #include "report/text.h"
@@ -25,6 +26,28 @@ Number parse_all(const std::string& text, const std::string& what, const char* k
 
 constexpr const char* kWhole = "a whole number";
 
+constexpr size_t kWidth = 100, kColumn = 30;  // of help: a line, and where explanations begin
+
+// Lines that end at blanks and begin, but for the first, at `indent`.
+std::string wrapped(const std::string& text, size_t indent) {
+  std::string lines;
+  size_t column = indent;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    if (column > indent && column + 1 + (end - at) > kWidth) {
+      lines += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      lines += ' ';
+      ++column;
+    }
+    lines += text.substr(at, end - at);
+    column += end - at;
+    at = end + 1;
+  }
+  return lines + "\n";
+}
+
 }  // namespace
 
 int64_t parse_integer(const std::string& text, const std::string& what) {
@@ -38,38 +61,59 @@ float parse_number(const std::string& text, const std::string& what) {
 
 struct Parser::Library {
   CLI::App app;
+  std::string summary, example;
+  std::string usage;                                              // of the positionals
+  std::vector<std::pair<std::string, std::string>> texts, options;  // names and help: positionals; the rest
 
   using Take = std::function<void(const std::string& value)>;
 
-  CLI::Option* add(const std::string& names, const std::string& value, const std::string& help, Take take) {
+  void add(const std::string& names, const std::string& value, const std::string& help, Take take) {
     const auto each = [take](const CLI::results_t& results) {
       for (const std::string& result : results) take(result);
       return true;
     };
     CLI::Option* option = app.add_option(names, each, help);
-    option->type_name(value)->type_size(1)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    option->type_size(1)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     option->allow_extra_args(false);  // would cut a value in brackets into a list
-    return option;
+    if (names[0] == '-') options.emplace_back(names + " " + value, help);
+  }
+
+  std::string help(const std::string& command) const {
+    std::string text = wrapped(summary, 0) + "\nUsage: " + command + usage + " [OPTIONS]\n";
+    for (const auto* group : {&texts, &options}) {
+      if (!group->empty()) text += "\n";
+      for (const auto& [names, meaning] : *group) {
+        const std::string left = "  " + names;
+        text += left;
+        text += left.size() + 2 > kColumn ? "\n" + std::string(kColumn, ' ') : std::string(kColumn - left.size(), ' ');
+        text += wrapped(meaning, kColumn);
+      }
+    }
+    return text + "\nExample:\n  " + example + "\n";
   }
 };
 
 Parser::Parser(const std::string& command, const std::string& summary, const std::string& example)
     : library_(new Library), command_("ordinal " + command) {
-  CLI::App& app = library_->app;
-  app.name(command_);
-  app.description(summary);
-  app.footer("Example:\n  " + example);
-  app.set_help_flag("-h,--help", "this text");
-  app.get_formatter()->column_width(34);
+  library_->app.name(command_);
+  library_->app.set_help_flag("-h,--help", "");
+  library_->options.emplace_back("-h,--help", "this text");
+  library_->summary = summary;
+  library_->example = example;
 }
 
 Parser::~Parser() = default;
 
 void Parser::positional(const std::string& name, std::optional<std::string>& target, const std::string& help) {
+  std::string shown;
+  for (const char c : name) shown += static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  library_->usage += " [" + shown + "]";
+  library_->texts.emplace_back(shown, help);
   library_->add(name, "", help, [&target](const std::string& value) { target = value; });
 }
 
 void Parser::flag(const std::string& names, bool& target, const std::string& help) {
+  library_->options.emplace_back(names, help);
   library_->app.add_flag_callback(names, [&target] { target = true; }, help);
 }
 
@@ -117,7 +161,7 @@ bool Parser::parse(std::span<const std::string> arguments) {
     library_->app.parse(std::move(reversed));
     return true;
   } catch (const CLI::CallForHelp&) {
-    write_out(library_->app.help());
+    write_out(library_->help(command_));
     return false;
   } catch (const CLI::ExtrasError& error) {
     throw UsageError{error.what(), "quote a text of several words, put -- before one that begins with -; " + help};

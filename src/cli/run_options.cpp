@@ -30,17 +30,16 @@ void check_memory(const ModelConfig& c, int64_t capacity, int64_t n_sessions) {
                 report::fixed(needed / 1e9, 1) + " GB for keys and values", "a smaller --ctx");
 }
 
-[[noreturn]] void refuse_prompt(const OpenedModel& opened, const RunOptions& options, int64_t capacity,
-                                int64_t prompt_length, int64_t last_position) {
-  const bool shortened = options.ctx.has_value();
-  const bool scheme_allows = last_position >= prompt_length;
-  std::string try_this = "a shorter prompt, --overflow slide, ";
-  try_this += shortened && scheme_allows ? "or --ctx " + std::to_string(prompt_length)
-                                         : "or a position scheme without an end: --position alibi";
+[[noreturn]] void refuse_prompt(const OpenedModel& opened, const RunOptions& options, const SessionNeeds& needs,
+                                const Session& session) {
+  const std::string length = std::to_string(needs.prompt_length);
+  const bool longer_helps = options.ctx && session.scheme().max_positions() >= needs.prompt_length;
   throw Error("the prompt is longer than the context",
-              "at most " + std::to_string(capacity) + " tokens, " +
-                  (shortened ? "as --ctx says" : "the length " + opened.path + " was trained for"),
-              std::to_string(prompt_length) + " tokens", try_this);
+              "at most " + std::to_string(session.capacity()) + " tokens, " +
+                  (options.ctx ? "as --ctx says" : "the length " + opened.path + " was trained for"),
+              length + " tokens",
+              std::string("a shorter prompt, ") + (needs.can_slide ? "--overflow slide, " : "") +
+                  (longer_helps ? "or --ctx " + length : "or a position scheme without an end: --position alibi"));
 }
 
 }  // namespace
@@ -68,24 +67,24 @@ void RunOptions::check() const {
               "`ordinal positions` says what each does");
 }
 
-Session open_session(const OpenedModel& opened, const RunOptions& options, int64_t prompt_length, int64_t new_tokens,
-                     bool may_cut, int64_t n_sessions, const Notes& notes) {
+Session open_session(const OpenedModel& opened, const RunOptions& options, const SessionNeeds& needs,
+                     const Notes& notes) {
   const ModelConfig& config = opened.model->config();
-  SessionOptions wanted{.position = options.position,
-                        .capacity = options.ctx.value_or(0),
-                        .n_threads = static_cast<int>(options.threads),
-                        .chunk = options.chunk};
-  check_memory(config, options.ctx.value_or(config.max_seq_len), n_sessions);
+  SessionOptions wanted;
+  wanted.position = options.position;
+  wanted.capacity = options.ctx.value_or(0);
+  wanted.n_threads = static_cast<int>(options.threads);
+  wanted.chunk = options.chunk;
+  check_memory(config, options.ctx.value_or(config.max_seq_len), needs.n_sessions);
   Session session(opened.model, wanted);
-  if (prompt_length <= session.capacity() || may_cut) return session;
+  if (needs.prompt_length <= session.capacity() || needs.slides) return session;
 
   const int64_t last = session.scheme().max_positions();
-  if (options.ctx || last < prompt_length)
-    refuse_prompt(opened, options, session.capacity(), prompt_length, last);
-  const int64_t room = std::min(std::max<int64_t>(0, new_tokens - 1), kLongest - prompt_length);
-  wanted.capacity = std::min(prompt_length + room, last);
-  check_memory(config, wanted.capacity, n_sessions);
-  notes.say("the prompt has " + std::to_string(prompt_length) + " tokens, the model was trained on " +
+  if (options.ctx || last < needs.prompt_length) refuse_prompt(opened, options, needs, session);
+  const int64_t more = std::clamp<int64_t>(needs.new_tokens - 1, 0, kLongest);
+  wanted.capacity = std::min(needs.prompt_length + more, last);
+  check_memory(config, wanted.capacity, needs.n_sessions);
+  notes.say("the prompt has " + std::to_string(needs.prompt_length) + " tokens, the model was trained on " +
             std::to_string(config.max_seq_len) + "; " + session.scheme().spec() + " has positions for all of them");
   return Session(opened.model, wanted);
 }

@@ -2,7 +2,6 @@
 #include "report/json.h"
 
 #include <charconv>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "report/text.h"
@@ -16,10 +15,9 @@ std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::erro
 
 // A float as the shortest number that reads back as the same float.
 double short_double(float value) {
-  char buffer[32];
-  const char* end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-  double result = static_cast<double>(value);
-  std::from_chars(buffer, end, result);
+  const std::string text = shortest(value);
+  double result = static_cast<double>(value);  // what is not finite has no such text
+  std::from_chars(text.data(), text.data() + text.size(), result);
   return result;
 }
 
@@ -102,7 +100,7 @@ std::string to_json(const Tokenized& result) {
 }
 
 std::string to_json(const Inspected& result) {
-  Json json = {{"config", json_of(result.config)},
+  Json json = {{"config", Json::parse(result.config_json)},
                {"position", result.position},
                {"trained_positions", result.trained_positions}};
   json["tokenizer"] = {{"kind", result.tokenizer_kind}};
@@ -144,8 +142,16 @@ std::string text_json(std::span<const int32_t> ids, const std::string& text) {
   return dump({{"ids", std::vector<int32_t>(ids.begin(), ids.end())}, {"text", text}});
 }
 
+std::vector<std::pair<std::string, std::string>> members_of(const std::string& object) {
+  const Json json = Json::parse(object, nullptr, false);
+  std::vector<std::pair<std::string, std::string>> members;
+  if (json.is_object())
+    for (const auto& [key, value] : json.items())
+      members.emplace_back(key, value.is_string() ? value.get<std::string>() : dump(value));
+  return members;
+}
+
 std::string quoted_json(const std::string& text) { return dump(text); }
-std::string numbers_json(std::span<const float> values) { return dump(json_of(values)); }
 std::string numbers_json(std::span<const int32_t> values) {
   return dump(std::vector<int32_t>(values.begin(), values.end()));
 }

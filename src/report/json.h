@@ -4,6 +4,8 @@
 
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "report/results.h"
 
@@ -20,9 +22,11 @@ std::string to_json(std::span<const SchemeRow> schemes);
 // The text that ids stand for.
 std::string text_json(std::span<const int32_t> ids, const std::string& text);
 
+// The members of an object: strings as they are, other values as JSON; nothing when it is no object.
+std::vector<std::pair<std::string, std::string>> members_of(const std::string& object);
+
 // A string as JSON has it, in quotes; a list of numbers in brackets.
 std::string quoted_json(const std::string& text);
-std::string numbers_json(std::span<const float> values);
 std::string numbers_json(std::span<const int32_t> values);
 
 }  // namespace ordinal::report

@@ -68,7 +68,7 @@ using Facts = std::vector<std::pair<std::string, std::string>>;  // name, JSON v
 
 struct Inspected {
   std::string file;
-  Facts config;
+  std::string config_json = "{}";
   std::string position;
   std::vector<std::string> trained_positions;
   std::string tokenizer_kind;

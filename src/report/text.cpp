@@ -71,9 +71,13 @@ std::string table(const std::vector<std::vector<std::string>>& rows, std::string
 }
 
 std::string grouped(int64_t number) {
-  std::string text = std::to_string(number);
-  const size_t first = number < 0 ? 1 : 0;
-  for (size_t at = text.size(); at > first + 3;) text.insert(at -= 3, ",");
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    const size_t rest = digits.size() - i;
+    if (i > (number < 0 ? 1 : 0) && rest % 3 == 0) text += ',';
+    text += digits[i];
+  }
   return text;
 }
 
@@ -90,6 +94,11 @@ std::string fixed(double value, int digits) {
   std::array<char, 400> buffer;
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, digits);
   return {buffer.data(), end.ptr};
+}
+
+std::string shortest(float value) {
+  std::array<char, 64> buffer;
+  return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
 }
 
 }  // namespace ordinal::report
