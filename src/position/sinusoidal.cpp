@@ -46,7 +46,7 @@ SchemePtr make_sinusoidal(ParamReader& params, const AttentionShape& shape, cons
   const bool t2t = params.choice("spacing", {"paper", "t2t"}) == "t2t";
   const double scale = params.number("scale", 1);
   const int64_t first = params.whole("first", 0, 0, 1 << 20);
-  if (base <= 1) throw Error("sinusoidal positions need a base above 1", "base > 1", "base=" + std::to_string(base));
+  if (base <= 1) params.refuse("base", number_text(base), "a number above 1");
   if (shape.d_model % 2 != 0 || (t2t && shape.d_model < 4))
     throw Error("sinusoidal positions come in pairs of a sine and a cosine",
                 t2t ? "an even d_model of 4 or more" : "an even d_model", "d_model " + std::to_string(shape.d_model));

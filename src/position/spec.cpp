@@ -99,3 +99,42 @@ std::vector<std::string> split_position_list(std::string_view text) {
   }
   return specs;
 }
+
+LayeredSpec parse_layered_spec(std::string_view text) {
+  check_size(text);
+  const std::vector<std::string_view> pieces = pieces_of(text, ';');
+  LayeredSpec spec{.base = std::string(pieces.front()), .parts = {}};
+  for (size_t i = 1; i < pieces.size(); ++i) {
+    const size_t colon = pieces[i].find(':');
+    if (!pieces[i].starts_with(kLayers) || colon == std::string_view::npos)
+      throw not_layered(text, "'" + std::string(pieces[i]) + "'");
+    LayeredSpec::Part part{.list = std::string(pieces[i].substr(kLayers.size(), colon - kLayers.size())),
+                           .ranges = {},
+                           .spec = std::string(pieces[i].substr(colon + 1))};
+    for (const std::string_view item : pieces_of(part.list, ',')) {
+      const size_t dash = item.find('-');
+      const int64_t first = read_layer(text, item.substr(0, dash));
+      const int64_t last = dash == std::string_view::npos ? first : read_layer(text, item.substr(dash + 1));
+      if (last < first) throw not_layered(text, "the range " + std::string(item));
+      part.ranges.emplace_back(first, last);
+    }
+    spec.parts.push_back(std::move(part));
+  }
+  return spec;
+}
+
+std::string expand_native(std::string_view text, std::string_view native) {
+  if (text.find("native") == std::string_view::npos) return std::string(text);
+  const LayeredSpec spec = parse_layered_spec(text);
+  std::string expanded = spec.base == "native" ? std::string(native) : spec.base;
+  for (const LayeredSpec::Part& part : spec.parts) {
+    const bool is_native = part.spec == "native";
+    if (is_native && native.find(';') != std::string_view::npos)
+      throw Error("the model's own positions differ by layer, so they cannot be those of a layer",
+                  "native first, as in native;layers=0:none", std::string(text), "the scheme meant, by its name");
+    expanded += ";layers=" + part.list + ":" + (is_native ? std::string(native) : part.spec);
+  }
+  return expanded;
+}
+
+}  // namespace ordinal
