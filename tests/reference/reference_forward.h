@@ -1,0 +1,55 @@
+// reference_forward.h: a decoder-only Transformer in double precision and plain loops, written from the papers.
+//
+// It shares no code with src/ and reads a model from its draft, so that the engine, the model file and the kernels are
+// all checked against something else. Vaswani et al. 2017 (arXiv:1706.03762): attention, post-norm, sinusoids. Radford
+// et al. 2019 (GPT-2): pre-norm. Ba et al. 2016 (arXiv:1607.06450): LayerNorm. Zhang, Sennrich 2019 (arXiv:1910.07467):
+// RMSNorm. Hendrycks, Gimpel 2016 (arXiv:1606.08415): GELU. Shazeer 2019, 2020 (arXiv:1911.02150, 2002.05202): shared
+// keys and values, gated MLP. Ainslie et al. 2023 (arXiv:2305.13245): grouped ones. Positions: reference_positions.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "format/model_writer.h"
+#include "reference/reference_positions.h"
+
+namespace reference {
+
+using Matrix = std::vector<Row>;
+
+// y = W x + b; both may be empty.
+struct Affine {
+  Matrix weight;
+  Row bias;
+};
+
+struct Layer {
+  Affine attn_q, attn_k, attn_v, attn_output, ffn_gate, ffn_up, ffn_down;
+  Row attn_norm, attn_norm_bias, ffn_norm, ffn_norm_bias;
+};
+
+struct Model {
+  explicit Model(const ordinal::ModelDraft& draft);
+
+  ordinal::ModelConfig config;
+  Matrix token_embd, position_embd;
+  std::vector<Layer> layers;
+  Row output_norm, output_norm_bias;
+  Affine output;
+};
+
+// What a pass computed. Intermediate rows go by the names of include/ordinal/session.h, those of layer 3 as "3.q",
+// scores and weights of its head 2 as "3.scores.2" (rows of growing length).
+struct Result {
+  Matrix logits;  // [M, V]
+  std::map<std::string, Matrix> seen;
+};
+
+Result forward(const Model& model, const Scheme& scheme, const std::vector<int32_t>& ids, int64_t first_position = 0);
+
+// The ids that greedy decoding adds to a prompt, lowest id first among equals; every step recomputes everything.
+std::vector<int32_t> greedy(const Model& model, const Scheme& scheme, std::vector<int32_t> ids, int64_t count);
+
+}  // namespace reference
