@@ -13,7 +13,7 @@ trains, and writes into --out:
     result.json   the options, versions, losses and times, for the model card
 
 Every batch is a function of the seed and the step, so a resumed run sees the same data as one that never stopped.
-Needs torch, tokenizers and safetensors; says nothing about position schemes that class Position does not say.
+Needs torch, tokenizers and safetensors (tools/train-requirements.txt).
 """
 import argparse
 import csv
@@ -424,7 +424,7 @@ def parse_args():
     p.add_argument("--hidden", type=int, default=Shape.hidden)
     p.add_argument("--dropout", type=float, default=Shape.dropout)
     p.add_argument("--batch", type=int, default=16, help="windows per step")
-    p.add_argument("--steps", type=int, default=4000)
+    p.add_argument("--steps", type=int, default=2200)
     p.add_argument("--optimiser", choices=["muon", "adamw"], default="muon")
     p.add_argument("--lr", type=float, default=3e-3, help="peak rate of AdamW (tables, biases, norms)")
     p.add_argument("--muon-lr", type=float, default=0.02, help="peak rate of Muon (matrices of the blocks)")

@@ -1,0 +1,36 @@
+#!/bin/sh
+# Remakes the shipped model end to end: train, export, convert to bf16, golden file, check. `make model` runs it.
+#
+#   tools/make_model.sh TRAIN.txt VALID.txt [WORK_FOLDER]
+#
+# An interrupted training continues where its last checkpoint was. PYTHON names an interpreter that has the packages of
+# tools/train-requirements.txt; without it a virtual environment is made in build/venv.
+set -eu
+
+if [ $# -lt 2 ]; then
+  echo "usage: tools/make_model.sh TRAIN.txt VALID.txt [WORK_FOLDER]   (text files; <|endoftext|> lines end documents)" >&2
+  exit 2
+fi
+train=$(realpath "$1") valid=$(realpath "$2")
+root=$(dirname "$(dirname "$(realpath "$0")")")
+work=$(realpath -m "${3:-$root/build/model}")
+cd "$root"
+
+[ -x build/release/ordinal ] || { echo "make_model.sh: build/release/ordinal is missing; run \`make\` first" >&2; exit 1; }
+
+if [ -z "${PYTHON:-}" ]; then
+  PYTHON=build/venv/bin/python
+  if ! "$PYTHON" -c 'import torch, tokenizers, safetensors, transformers' 2>/dev/null; then
+    python3 -m venv build/venv
+    "$PYTHON" -m pip install --quiet -r tools/train-requirements.txt
+  fi
+fi
+
+# The defaults of train.py are the shipped model's settings.
+resume=
+[ -f "$work/last.pt" ] && resume=--resume
+"$PYTHON" tools/train.py --train "$train" --valid "$valid" --out "$work" $resume
+
+build/release/ordinal convert "$work/hf" models/tales.ordinal --dtype bf16
+"$PYTHON" tools/make_shipped_golden.py "$work/hf" tests/goldens/shipped_model.json
+"$PYTHON" tools/train_check.py --hf "$work/hf" --model models/tales.ordinal --valid "$valid"
