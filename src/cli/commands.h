@@ -16,5 +16,6 @@ int run_detokenize(Arguments arguments);
 int run_convert(Arguments arguments);
 int run_inspect(Arguments arguments);
 int run_positions(Arguments arguments);
+int run_bench(Arguments arguments);
 
 }  // namespace ordinal::cli

@@ -26,7 +26,7 @@ struct Command {
   int (*run)(Arguments);
 };
 
-constexpr std::array<Command, 7> kCommands = {{
+constexpr Command kCommands[] = {
     {"generate", "continue a prompt", run_generate},
     {"logits", "scores of the next token, as a table, JSON or .npy", run_logits},
     {"tokenize", "text to token ids, pieces and byte offsets", run_tokenize},
@@ -34,7 +34,8 @@ constexpr std::array<Command, 7> kCommands = {{
     {"convert", "a checkpoint of another program to a model file", run_convert},
     {"inspect", "what a model file holds", run_inspect},
     {"positions", "the position schemes there are", run_positions},
-}};
+    {"bench", "how fast a model runs on this machine", run_bench},
+};
 
 std::string help_text() {
   std::vector<std::vector<std::string>> rows;

@@ -80,8 +80,10 @@ ModelFile open_any_model(const std::string& path, const ImportOptions& options) 
       return ModelFile::open(path);
   }
   const ModelDraft draft = import_checkpoint(path, options);
+  const std::string vocab = options.vocab_dir.empty() ? "" : " --vocab " + options.vocab_dir;
   convert::say(options.note, path + " is converted in memory each time; once and for all: ordinal convert " + path +
-                                 " " + fs::path(short_name(path)).stem().string() + std::string(kModelFileExtension));
+                                 " " + fs::path(short_name(path)).stem().string() + std::string(kModelFileExtension) +
+                                 vocab);
   return write_model_in_memory(draft, path);
 }
 

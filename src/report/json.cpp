@@ -26,12 +26,8 @@ Json json_of(const ScoredToken& token) {
 }
 
 Json json_of(const Generated& result) {
-  Json json = {{"model", result.model},
-               {"position", result.position},
-               {"seed", result.seed},
-               {"prompt_ids", result.prompt_ids},
-               {"ids", result.ids},
-               {"text", result.text},
+  Json json = {{"model", result.model},           {"position", result.position}, {"seed", result.seed},
+               {"prompt_ids", result.prompt_ids}, {"ids", result.ids},           {"text", result.text},
                {"finish", result.finish}};
   json["logprobs"] = nullptr;
   if (result.logprobs) {
@@ -129,6 +125,27 @@ std::string to_json(const Converted& result) {
                {"parameters", result.parameters},
                {"seconds", result.seconds},
                {"notes", result.notes}});
+}
+
+std::string to_json(std::span<const Measured> rows) {
+  Json array = Json::array();
+  for (const Measured& r : rows)
+    array.push_back({{"shape", r.shape},
+                     {"dtype", r.dtype},
+                     {"threads", r.threads},
+                     {"isa", r.isa},
+                     {"prompt", r.prompt},
+                     {"decode", r.decode},
+                     {"depth", r.depth},
+                     {"prefill_tokens_per_s", r.prefill_tokens_per_s},
+                     {"decode_tokens_per_s", r.decode_tokens_per_s},
+                     {"weight_bytes", r.weight_bytes},
+                     {"read_gb_per_s", r.read_gb_per_s},
+                     {"gflops", r.gflops},
+                     {"peak_rss_mb", r.peak_rss_mb},
+                     {"machine_read_gb_per_s", r.machine_read_gb_per_s},
+                     {"machine_gflops", r.machine_gflops}});
+  return dump(array);
 }
 
 std::string to_json(std::span<const SchemeRow> schemes) {

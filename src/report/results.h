@@ -88,6 +88,17 @@ struct Converted {
   std::vector<std::string> notes;
 };
 
+// Speed on one number of threads, and what the machine gave in the same run.
+struct Measured {
+  std::string shape, dtype, isa;
+  int threads = 0;
+  int64_t prompt = 0, decode = 0, depth = 0;
+  double prefill_tokens_per_s = 0, decode_tokens_per_s = 0;
+  int64_t weight_bytes = 0;
+  double read_gb_per_s = 0, gflops = 0, peak_rss_mb = 0;
+  double machine_read_gb_per_s = 0, machine_gflops = 0;
+};
+
 struct SchemeRow {
   std::string name, kind, summary;
 };

@@ -143,6 +143,8 @@ double measure_gflops(int n_threads) {
 
 }  // namespace
 
+int available_threads() { return available_processors(); }
+
 std::span<const BenchShape> bench_shapes() { return kShapes; }
 
 std::shared_ptr<const Model> make_bench_model(std::string_view shape, Dtype dtype) {

@@ -48,6 +48,9 @@ struct BenchResult {
   double machine_gflops = 0;         // fused multiply-adds of the kernels in use on registers and the nearest cache
 };
 
+// Processors this process may run on.
+int available_threads();
+
 // Throws Error when prompt + decode + depth does not fit the scheme's positions, or for counts below 0.
 BenchResult run_bench(std::shared_ptr<const Model> model, std::string_view shape, const BenchOptions& options,
                       const std::function<void(const std::string&)>& note);

@@ -173,12 +173,19 @@ TEST_CASE("convert: a tokenizer folder, cut or flipped anywhere, is a tokenizer 
   test::write_file(scratch.path("m/tokenizer_config.json"),
                    R"({"unk_token": {"content": "<|endoftext|>"}, "add_prefix_space": false})");
   damage_everywhere(scratch.path("m/vocab.json"), scratch.path("m"), 1000, 1);
-  const std::string merges = test::read_file(scratch.path("m/merges.txt"));
-  for (size_t at = 0; at < merges.size(); ++at) {
-    std::string bad = merges;
-    bad[at] = static_cast<char>(bad[at] ^ 16);
-    put(scratch.path("m/merges.txt"), bad);
-    imports_or_refuses(scratch.path("m"));
+  // Cut short, these two can still be a good file of their kind.
+  for (const char* name : {"m/merges.txt", "m/tokenizer_config.json"}) {
+    const std::string path = scratch.path(name), good = test::read_file(path);
+    for (size_t at = 0; at < good.size(); ++at)
+      for (const int bit : {1, 4, 16, 128}) {
+        std::string bad = good;
+        bad[at] = static_cast<char>(bad[at] ^ bit);
+        put(path, bad);
+        imports_or_refuses(scratch.path("m"));
+        put(path, good.substr(0, at));
+        imports_or_refuses(scratch.path("m"));
+      }
+    put(path, good);
   }
 }
 

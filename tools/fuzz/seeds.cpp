@@ -17,9 +17,23 @@ void put(const fs::path& folder, const std::string& harness, const std::string& 
   test::write_file((folder / harness / name).string(), bytes);
 }
 
+std::string model_file(const ordinal::ModelDraft& draft, ordinal::Dtype dtype) {
+  const test::Scratch scratch;
+  ordinal::WriteOptions options;
+  options.keep_dtype = false;
+  options.dtype = dtype;
+  ordinal::write_model_file(draft, scratch.path("m.ordinal"), options);
+  return test::read_file(scratch.path("m.ordinal"));
+}
+
 void write_seeds(const fs::path& folder) {
   const ordinal::ModelDraft gpt2 = foreign::small_gpt2(), llama = foreign::small_llama();
 
+  for (const ordinal::Dtype dtype : {ordinal::Dtype::f32, ordinal::Dtype::f16, ordinal::Dtype::bf16}) {
+    const std::string kind(ordinal::dtype_info(dtype).name);
+    put(folder, "fuzz_model", "gpt2-" + kind, model_file(gpt2, dtype));
+    put(folder, "fuzz_model", "llama-" + kind, model_file(llama, dtype));
+  }
   for (const ordinal::Dtype dtype : {ordinal::Dtype::f32, ordinal::Dtype::bf16})
     put(folder, "fuzz_gpt2_folder", std::string(ordinal::dtype_info(dtype).name),
         fuzz::joined({foreign::gpt2_config(gpt2), foreign::safetensors(foreign::gpt2_tensors(gpt2, {"", dtype}))}));
