@@ -70,6 +70,7 @@ quietly = $(if $(V),,@echo '  $(firstword $(1)) $@'; )$(1)
 .PHONY: all demo test test-isa parity sanitize thread fuzz arm64 example bench lint lint-rules tidy format golden model \
   install uninstall packages clean help
 .DELETE_ON_ERROR:
+.SECONDARY:
 
 all: $(B)/ordinal $(B)/libordinal.a  ## build the command line tool and the library in build/$(config)/
 

@@ -25,8 +25,7 @@ void check_output(const std::string& path, bool force) {
 
 std::string formats() {
   std::string text;
-  for (const Importer& importer : importers())
-    text += (text.empty() ? "" : ", ") + std::string(importer.summary);
+  for (const Importer& importer : importers()) text += (text.empty() ? "" : ", ") + std::string(importer.summary);
   return text;
 }
 
@@ -47,7 +46,7 @@ report::Converted report_of(const ModelFile& file, const std::string& input, con
 }  // namespace
 
 int run_convert(Arguments arguments) {
-  std::optional<std::string> input, output, dtype;
+  std::optional<std::string> input, output, dtype, head;
   std::string vocab;
   bool force = false, json = false, quiet = false;
   Parser parser("convert",
@@ -59,6 +58,7 @@ int run_convert(Arguments arguments) {
   std::string kinds;
   for (const DtypeInfo& info : kDtypes) kinds += (kinds.empty() ? "" : "|") + std::string(info.name);
   parser.option("--dtype", kinds, dtype, "how matrices are stored [default: each as it is in the checkpoint]");
+  parser.option("--head", kinds, head, "how token_embd and output are stored, when it is to be another kind");
   parser.option("--vocab", "DIR", vocab, "folder or file with the tokenizer [default: beside the weights]");
   parser.flag("--force", force, "replace the output if it exists");
   parser.flag("--json", json, "one JSON object: input, output, bytes, tensors, parameters, seconds, notes");
@@ -72,6 +72,7 @@ int run_convert(Arguments arguments) {
     writing.keep_dtype = false;
     writing.dtype = dtype_from_name(*dtype);
   }
+  if (head) writing.head_dtype = dtype_from_name(*head);
   check_output(*output, force);
   if (is_model_file(*input))
     throw Error(*input + " is a model file of Ordinal already", formats(), "an Ordinal model file",
@@ -89,8 +90,14 @@ int run_convert(Arguments arguments) {
     throw_if_interrupted();
     progress.update(done, total);
   };
+  std::vector<std::vector<std::string>> errors = {{"tensor", "kind", "relative error"}};
+  if (dtype || head)
+    writing.rounded = [&](const std::string& name, Dtype kind, double error) {
+      errors.push_back({name, std::string(dtype_info(kind).name), report::fixed(error, 6)});
+    };
   write_model_file(draft, *output, writing);
   progress.clear();
+  if (errors.size() > 1) notes.line(report::table(errors, "llr"));
 
   report::Converted result = report_of(ModelFile::open(*output), *input, *output);
   result.notes = std::move(remarks);

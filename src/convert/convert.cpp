@@ -44,10 +44,20 @@ const Importer& importer_of(const std::string& path) {
   convert::refuse_unrecognised(path, file->bytes());
 }
 
-// The last part of the path, also when it ends in a slash.
-std::string short_name(const std::string& path) {
+// The path without a slash at its end.
+fs::path tidy(const std::string& path) {
   const fs::path name = fs::path(path).lexically_normal();
-  return (name.has_filename() ? name : name.parent_path()).filename().string();
+  return name.has_filename() ? name : name.parent_path();
+}
+
+std::string short_name(const std::string& path) { return tidy(path).filename().string(); }
+
+// A remark for the model file, which says nothing of where on this machine its source lay.
+std::string without_folders(std::string remark, const std::string& path) {
+  const std::string folder = tidy(path).parent_path().string() + "/";
+  for (size_t at = remark.find(folder); folder.size() > 1 && at != std::string::npos; at = remark.find(folder, at))
+    remark.erase(at, folder.size());
+  return remark;
 }
 
 }  // namespace
@@ -59,8 +69,8 @@ ModelDraft import_checkpoint(const std::string& path, const ImportOptions& optio
   // Sources keep the listener and may call it as long as the draft lives.
   const auto remarks = std::make_shared<std::string>();
   ImportOptions listening = options;
-  listening.note = [remarks, note = options.note](const std::string& remark) {
-    *remarks += (remarks->empty() ? "" : "; ") + remark;
+  listening.note = [remarks, path, note = options.note](const std::string& remark) {
+    *remarks += (remarks->empty() ? "" : "; ") + without_folders(remark, path);
     convert::say(note, remark);
   };
   ModelDraft draft = importer.read(path, listening);

@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "format/block_panels.h"
 #include "format/checksum.h"
 #include "format/json_reader.h"
 #include "format/model_header.h"
@@ -29,16 +30,16 @@ std::span<const std::byte> bytes_of(const auto& items) { return std::as_bytes(st
 
 int64_t row_count(const TensorSource& source) { return source.shape.size() == 2 ? source.shape[0] : 1; }
 
-Dtype stored_dtype(const TensorSource& source, const WriteOptions& options) {
+Dtype stored_dtype(const TensorSource& source, Layout layout, const WriteOptions& options) {
   if (source.shape.size() == 1) return Dtype::f32;
-  const Dtype dtype = options.keep_dtype ? source.source_dtype : options.dtype;
+  Dtype dtype = options.keep_dtype ? source.source_dtype : options.dtype;
+  if (options.head_dtype && (source.name == "token_embd.weight" || source.name == "output.weight"))
+    dtype = *options.head_dtype;
   if (static_cast<size_t>(dtype) >= kDtypes.size())
     throw Error(source.name + " is of a kind without a name", "a kind in the table of kinds",
                 std::to_string(static_cast<int>(dtype)));
-  if (dtype_info(dtype).block_items != 1)
-    throw Error("cannot write " + source.name + " as " + std::string(dtype_info(dtype).name) + " yet",
-                "f32, f16 or bf16", std::string(dtype_info(dtype).name), "--dtype bf16");
-  return dtype;
+  const int64_t block = dtype_info(dtype).block_items;
+  return block > 1 && (layout == Layout::rows || source.shape[1] < block) ? Dtype::f32 : dtype;
 }
 
 TensorPart plan_tensor(const TensorSource& source, const WriteOptions& options) {
@@ -50,7 +51,7 @@ TensorPart plan_tensor(const TensorSource& source, const WriteOptions& options) 
   try {
     tensor_bytes(Dtype::f32, Layout::rows, source.shape);  // shape first: the next two lines look at it
     tensor.layout = layout_for(source.name, source.shape.size());
-    tensor.dtype = stored_dtype(source, options);
+    tensor.dtype = stored_dtype(source, tensor.layout, options);
     tensor.part.bytes = tensor_bytes(tensor.dtype, tensor.layout, tensor.shape);
   } catch (const Error& error) {
     throw Error(source.name + ": " + error.summary(), error.expected(), error.found(), error.suggestion());
@@ -117,6 +118,18 @@ void check_overflow(const TensorSource& source, Dtype dtype, std::span<const flo
   }
 }
 
+double squared_error(Dtype dtype, std::span<const float> values, const std::byte* stored) {
+  if (dtype == Dtype::f32) return 0;
+  std::vector<float> back(values.size());
+  widen(dtype, stored, 0, back);
+  double sum = 0;
+  for (size_t i = 0; i < back.size(); ++i) {
+    const double error = static_cast<double>(back[i]) - values[i];
+    sum += error * error;
+  }
+  return sum;
+}
+
 class Writer {
  public:
   Writer(const ModelDraft& draft, const WriteOptions& options) : draft_(draft), options_(options) {
@@ -171,23 +184,37 @@ class Writer {
     const bool in_panels = tensor.layout == Layout::panels;
     const size_t chunk = static_cast<size_t>((in_panels ? kRows : std::min(rows, kRows)) * k_size);
     std::vector<float> values(chunk), panel(in_panels ? chunk : 0);
-    std::vector<std::byte> stored(chunk * static_cast<size_t>(dtype_info(tensor.dtype).block_bytes));
+    std::vector<std::byte> stored(chunk * sizeof(float));
     Checksum checksum;
+    double squares = 0, squared_errors = 0;
     for (int64_t first = 0; first < rows; first += kRows) {
       const int64_t count = std::min(kRows, rows - first);
-      const size_t read = static_cast<size_t>(count * k_size);
+      const auto read = std::span(values).first(static_cast<size_t>(count * k_size));
       source.read_rows(first, count, values.data());
-      check_overflow(source, tensor.dtype, std::span(values).first(read));
-      if (in_panels) pack_panel(values.data(), count, k_size, panel.data());
-      const std::span<const float> ready = in_panels ? std::span(panel) : std::span(values).first(read);
-      narrow(tensor.dtype, ready, stored.data());
-      const auto bytes = std::span<const std::byte>(stored).first(
-          ready.size() * static_cast<size_t>(dtype_info(tensor.dtype).block_bytes));
+      check_overflow(source, tensor.dtype, read);
+      std::span<const std::byte> bytes;
+      if (dtype_info(tensor.dtype).block_items > 1) {
+        const int64_t panel_bytes = tensor.part.bytes / ((rows + kRows - 1) / kRows);
+        stored.resize(static_cast<size_t>(panel_bytes));
+        squared_errors += pack_block_panel(tensor.dtype, values.data(), count, k_size, stored.data());
+        bytes = stored;
+      } else {
+        if (in_panels) pack_panel(values.data(), count, k_size, panel.data());
+        const std::span<const float> ready = in_panels ? std::span<const float>(panel) : read;
+        narrow(tensor.dtype, ready, stored.data());
+        bytes = std::span<const std::byte>(stored).first(ready.size() *
+                                                         static_cast<size_t>(dtype_info(tensor.dtype).block_bytes));
+        if (options_.rounded) squared_errors += squared_error(tensor.dtype, ready, stored.data());
+      }
+      if (options_.rounded)
+        for (const float value : read) squares += static_cast<double>(value) * value;
       checksum.add(bytes);
       out.write(bytes);
       report(out.written());
     }
     tensor.part.checksum = checksum.value();
+    if (options_.rounded && squared_errors > 0)
+      options_.rounded(source.name, tensor.dtype, std::sqrt(squared_errors / squares));
   }
 
   void report(int64_t done) {

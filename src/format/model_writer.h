@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,11 +30,15 @@ struct ModelDraft {
 };
 
 // How tensors are stored. Matrices (two dimensions) go to panels, but for position_embd.weight and other position
-// tables, which stay rows; tensors of one dimension stay f32 rows.
+// tables, which stay rows; tensors of one dimension stay f32 rows. Where a block kind is asked for, tables in rows and
+// matrices of fewer than 32 inputs stay f32.
 struct WriteOptions {
   bool keep_dtype = true;  // each matrix in the kind of its source; otherwise in `dtype`
   Dtype dtype = Dtype::f32;
-  std::function<void(int64_t done_bytes, int64_t total_bytes)> progress;  // may be empty
+  std::optional<Dtype> head_dtype;  // of token_embd.weight and output.weight, when it is to be another
+  std::function<void(int64_t done_bytes, int64_t total_bytes)> progress = {};
+  // Told of every tensor that was rounded on its way: the root of squared errors over squared numbers.
+  std::function<void(const std::string& name, Dtype dtype, double relative_error)> rounded = {};
 };
 
 // Writes `path` by way of a temporary file beside it, so that there is a whole file or none. Throws Error: the draft

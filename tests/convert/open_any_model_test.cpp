@@ -46,6 +46,9 @@ TEST_CASE("open_any_model: every foreign format opens, with its numbers and a re
     CHECK(mentions(notes.back(), {"ordinal convert " + scratch.path(name)}));
     const auto provenance = nlohmann::json::parse(model.notes().provenance_json);
     CHECK(mentions(std::string(name), {provenance["source"].get<std::string>()}));
+    // Nothing in the model says where on this machine it came from.
+    CHECK_FALSE(mentions(model.notes().provenance_json, {scratch.folder().string()}));
+    if (name[0] == 'f') CHECK(mentions(model.notes().provenance_json, {"no tokenizer"}));
   }
 }
 

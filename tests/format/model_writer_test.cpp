@@ -81,15 +81,6 @@ TEST_CASE("model_writer: sources are asked for rising rows, at most 32 at a time
   CHECK(counts == std::vector<int64_t>{32, 32, 6});
 }
 
-TEST_CASE("model_writer: q8_0 and q4_0 are refused for now") {
-  for (const Dtype dtype : {Dtype::q8_0, Dtype::q4_0}) {
-    CHECK(test::mentions(refusal(tiny::example(), as(dtype)), {"yet"}));
-    ordinal::ModelDraft draft = tiny::example();
-    draft.tensors[0].source_dtype = dtype;
-    CHECK(test::mentions(refusal(draft), {"token_embd.weight"}));
-  }
-}
-
 TEST_CASE("model_writer: a number too large for its kind is an Error that names the tensor") {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const auto with = [](float value) {
