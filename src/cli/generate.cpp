@@ -80,6 +80,9 @@ void settle(Options& o) {
   for (const std::string& bias : o.logit_bias) o.generate.sampler.logit_bias.push_back(parse_bias(bias));
   if (o.overflow != "stop" && o.overflow != "slide")
     throw UsageError{"--overflow takes stop or slide; found '" + report::escaped(o.overflow) + "'", ""};
+  if (o.keep && o.overflow == "stop") throw UsageError{"--keep goes with --overflow slide", ""};
+  if (o.logprobs && !o.json) throw UsageError{"--logprobs goes with --json", ""};
+  if (o.echo && o.json) throw UsageError{"--echo does not go with --json, which has the prompt's ids", ""};
   o.generate.overflow = o.overflow == "slide" ? Overflow::slide : Overflow::stop;
   o.generate.keep = o.keep.value_or(0);
   o.generate.logprobs = o.logprobs.value_or(-1);

@@ -5,7 +5,6 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
-#include "convert/convert.h"
 #include "format/config_fields.h"
 #include "ordinal/error.h"
 #include "report/json.h"
@@ -131,8 +130,7 @@ int run_inspect(Arguments arguments) {
 
   const Notes notes(quiet);
   const std::string path = model_path(model);
-  const ModelFile file =
-      open_any_model(path, {.vocab_dir = model.vocab, .note = [&](const std::string& remark) { notes.say(remark); }});
+  const ModelFile file = open_model_file(model, path, notes);
   if (verify) file.verify();
   report::Inspected result = inspect(file, path);
   if (verify) result.verified = true;

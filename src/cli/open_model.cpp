@@ -36,10 +36,6 @@ std::string model_in(const fs::path& folder) {
   return found.empty() ? "" : *std::min_element(found.begin(), found.end());
 }
 
-ImportOptions import_options(const ModelOptions& options, const Notes& notes) {
-  return {.vocab_dir = options.vocab, .note = [&notes](const std::string& sentence) { notes.say(sentence); }};
-}
-
 }  // namespace
 
 void ModelOptions::add_to(Parser& parser) {
@@ -70,11 +66,27 @@ bool is_model_file(const std::string& path) {
   return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with(kModelMagic);
 }
 
+namespace {
+
+// `notes` must outlive what is returned.
+ImportOptions import_options(const ModelOptions& options, const std::string& path, const Notes& notes) {
+  if (!options.vocab.empty() && is_model_file(path))
+    throw Error("--vocab is for checkpoints of other programs", "a model without --vocab",
+                path + ", which has its tokenizer inside", "leave --vocab out");
+  return {.vocab_dir = options.vocab, .note = [&notes](const std::string& sentence) { notes.say(sentence); }};
+}
+
+}  // namespace
+
+ModelFile open_model_file(const ModelOptions& options, const std::string& path, const Notes& notes) {
+  return open_any_model(path, import_options(options, path, notes));
+}
+
 OpenedModel open_model(const ModelOptions& options, const Notes& notes) {
   const auto start = std::chrono::steady_clock::now();
   OpenedModel opened;
   opened.path = model_path(options);
-  opened.model = Model::bind(open_any_model(opened.path, import_options(options, notes)));
+  opened.model = Model::bind(open_model_file(options, opened.path, notes));
   if (opened.model->file().tokenizer_kind() != "none")
     opened.tokenizer = make_tokenizer(opened.model->file().tokenizer());
   opened.load_ms =
@@ -84,8 +96,9 @@ OpenedModel open_model(const ModelOptions& options, const Notes& notes) {
 
 std::unique_ptr<Tokenizer> open_tokenizer(const ModelOptions& options, const Notes& notes) {
   const std::string path = model_path(options);
-  TokenizerData data = is_model_file(path) ? ModelFile::open(path).tokenizer()
-                                           : import_checkpoint(path, import_options(options, notes)).tokenizer;
+  const ImportOptions importing = import_options(options, path, notes);
+  TokenizerData data =
+      is_model_file(path) ? ModelFile::open(path).tokenizer() : import_checkpoint(path, importing).tokenizer;
   if (data.kind == "none")
     throw Error(path + " has no tokenizer", "a model with a tokenizer", "a model of ids only",
                 "convert it again with --vocab DIR");

@@ -33,6 +33,7 @@ struct OpenedModel {
 // The path to use: -m, ORDINAL_MODEL, or the default model. Throws Error, naming the places, when there is none.
 std::string model_path(const ModelOptions& options);
 // Opens an Ordinal file, or converts a foreign checkpoint in memory, saying so.
+ModelFile open_model_file(const ModelOptions& options, const std::string& path, const Notes& notes);
 OpenedModel open_model(const ModelOptions& options, const Notes& notes);
 // The tokenizer alone: reads no weights. Throws Error when there is none.
 std::unique_ptr<Tokenizer> open_tokenizer(const ModelOptions& options, const Notes& notes);

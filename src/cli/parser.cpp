@@ -68,11 +68,11 @@ struct Parser::Library {
   using Take = std::function<void(const std::string& value)>;
 
   void add(const std::string& names, const std::string& value, const std::string& help, Take take) {
-    const auto each = [take](const CLI::results_t& results) {
+    const CLI::callback_t each = [take](const CLI::results_t& results) {
       for (const std::string& result : results) take(result);
       return true;
     };
-    CLI::Option* option = app.add_option(names, each, help);
+    CLI::Option* option = app.add_option(names, each);
     option->type_size(1)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     option->allow_extra_args(false);  // would cut a value in brackets into a list
     if (names[0] == '-') options.emplace_back(names + " " + value, help);
@@ -114,7 +114,7 @@ void Parser::positional(const std::string& name, std::optional<std::string>& tar
 
 void Parser::flag(const std::string& names, bool& target, const std::string& help) {
   library_->options.emplace_back(names, help);
-  library_->app.add_flag_callback(names, [&target] { target = true; }, help);
+  library_->app.add_flag_callback(names, [&target] { target = true; });
 }
 
 void Parser::option(const std::string& names, const std::string& value, std::string& target, const std::string& help) {

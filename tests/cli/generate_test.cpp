@@ -130,7 +130,8 @@ TEST_CASE("cli generate: a model without a tokenizer takes ids and writes ids") 
   options.max_new_tokens = 4;
   options.sampler.temperature = 0;
   const std::vector<ordinal::TokenId> prompt = {3, 17, 8};
-  for (const ordinal::TokenId id : ordinal::generate(session, nullptr, prompt, options)[0].ids)
+  const std::vector<ordinal::Generation> results = ordinal::generate(session, nullptr, prompt, options);
+  for (const ordinal::TokenId id : results[0].ids)
     expected += (expected.empty() ? "" : " ") + std::to_string(id);
   CHECK(outcome.out == expected + "\n");
   check_failed(run(generate(bare_model(), {"text", "-n", "4"})), {"tokenizer"});
@@ -262,8 +263,11 @@ TEST_CASE("cli generate: bad options fail before the model is even looked for") 
   refused({"-n", "3.5"}, "--new-tokens", 2);
   refused({"-n", "99999999999999999999"}, "--new-tokens", 2);
   refused({"--samples", "0"}, "samples");
-  refused({"--keep", "-1"}, "keep");
-  refused({"--logprobs", "-1"}, "logprobs");
+  refused({"--keep", "-1", "--overflow", "slide"}, "keep");
+  refused({"--keep", "4"}, "slide", 2);
+  refused({"--logprobs", "-1", "--json"}, "logprobs");
+  refused({"--logprobs", "2"}, "--json", 2);
+  refused({"--echo", "--json"}, "--echo", 2);
   refused({"--seed", "-1"}, "--seed", 2);
   refused({"--overflow", "wrap"}, "stop or slide", 2);
   refused({"--logit-bias", "5"}, "ID=VALUE", 2);
@@ -281,7 +285,8 @@ TEST_CASE("cli generate: bad options fail before the model is even looked for") 
 
 TEST_CASE("cli generate: errors that need the model name its numbers") {
   check_failed(run(generate(byte_model(), {"x", "--logit-bias", "257=1"})), {"ids 0 to 256"});
-  check_failed(run(generate(byte_model(), {"x", "--logprobs", "300"})), {"257"});
+  check_failed(run(generate(byte_model(), {"x", "--logprobs", "300", "--json"})), {"257"});
+  check_failed(run(generate(byte_model(), {"x", "--vocab", "/tmp"})), {"--vocab"});
   check_failed(run(generate(byte_model(), {"--ids", "1,257"})), {"0 to 256"});
   check_failed(run(generate(byte_model(), {"--ids", "1,-2"})), {"'-2'"});
   check_failed(run(generate(byte_model(), {"--ids", "1,x"})), {"'x'"});

@@ -114,6 +114,7 @@ Outcome run(const Command& command) {
   signal(SIGPIPE, SIG_IGN);
   size_t sent = 0;
   std::array<char, 1 << 16> buffer;
+  bool interrupted = false;
   while (out.read >= 0 || err.read >= 0) {
     if (in.write >= 0 && sent == command.input.size()) Pipe::close_end(in.write);
     std::array<pollfd, 3> polled = {{{out.read, POLLIN, 0}, {err.read, POLLIN, 0}, {in.write, POLLOUT, 0}}};
@@ -128,6 +129,7 @@ Outcome run(const Command& command) {
       if (count > 0) sent += static_cast<size_t>(count);
       if (count < 0 && errno != EAGAIN && errno != EINTR) Pipe::close_end(in.write);
     }
+    const size_t known = outcome.out.size() + outcome.err.size();
     if (err.read >= 0 && polled[1].revents != 0) {
       const ssize_t count = read(err.read, buffer.data(), buffer.size());
       if (count > 0) outcome.err.append(buffer.data(), static_cast<size_t>(count));
@@ -135,16 +137,16 @@ Outcome run(const Command& command) {
     }
     if (out.read >= 0 && polled[0].revents != 0) {
       const ssize_t count = read(out.read, buffer.data(), buffer.size());
-      if (count <= 0) {
-        Pipe::close_end(out.read);
-        continue;
-      }
-      outcome.chunks.emplace_back(buffer.data(), static_cast<size_t>(count));
-      outcome.out += outcome.chunks.back();
-      const Command::Action action = command.watch ? command.watch(outcome.out) : Command::Action::none;
-      if (action == Command::Action::interrupt) kill(child, SIGINT);
-      if (action == Command::Action::close_output) Pipe::close_end(out.read);
+      if (count > 0) outcome.out += outcome.chunks.emplace_back(buffer.data(), static_cast<size_t>(count));
+      if (count <= 0) Pipe::close_end(out.read);
     }
+    if (!command.watch || outcome.out.size() + outcome.err.size() == known) continue;
+    const Command::Action action = command.watch(outcome.out, outcome.err);
+    if (action == Command::Action::interrupt && !interrupted) {  // once: a second one ends the program at once
+      interrupted = true;
+      kill(child, SIGINT);
+    }
+    if (action == Command::Action::close_output) Pipe::close_end(out.read);
   }
   int status = 0;
   rusage usage{};

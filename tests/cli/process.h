@@ -28,9 +28,9 @@ struct Command {
   double limit_s = 20.0;                         // five times as long under a sanitizer, then the process is killed
   int64_t address_space = 0;                     // most bytes of it (RLIMIT_AS); not under a sanitizer
   std::vector<int> cpus;                         // processors it may use, all when empty
-  // Called with all output so far, whenever some comes: what to do to the process.
+  // Called with all output and all notes so far, whenever some come: what to do to the process.
   enum class Action { none, interrupt, close_output };
-  std::function<Action(const std::string& out)> watch;
+  std::function<Action(const std::string& out, const std::string& err)> watch;
 };
 
 struct Outcome {

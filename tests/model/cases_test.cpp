@@ -20,7 +20,8 @@ using ordinal::TokenId;
 json find_case(const std::string& id) {
   const std::string path = test::shared("cases/cases.json");
   if (path.empty()) return {};
-  for (const json& one : json::parse(test::read_file(path))["cases"])
+  const json all = json::parse(test::read_file(path));
+  for (const json& one : all["cases"])
     if (one["id"] == id) return one;
   FAIL("no case ", id);
   return {};

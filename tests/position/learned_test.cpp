@@ -17,15 +17,16 @@ Tables table(ordinal::Dtype dtype = ordinal::Dtype::f32) {
   return Tables().add("position_embd.weight", {6, 8}, values, dtype);
 }
 
-std::vector<float> row(double number) {
+std::vector<float> row(float number) {
   std::vector<float> values;
-  for (int channel = 0; channel < 8; ++channel) values.push_back(static_cast<float>(10 * number + channel));
+  for (int channel = 0; channel < 8; ++channel) values.push_back(10 * number + static_cast<float>(channel));
   return values;
 }
 
 TEST_CASE("learned: position p adds row p, in every kind of number") {
   for (const ordinal::Dtype dtype : {ordinal::Dtype::f32, ordinal::Dtype::f16, ordinal::Dtype::bf16})
-    for (int64_t p = 0; p < 6; ++p) CHECK(embedded(make("learned", test::small_shape(), table(dtype)), p, 8) == row(p));
+    for (int64_t p = 0; p < 6; ++p)
+      CHECK(embedded(make("learned", test::small_shape(), table(dtype)), p, 8) == row(static_cast<float>(p)));
 }
 
 TEST_CASE("learned: adds to what is there") {
@@ -70,7 +71,7 @@ TEST_CASE("learned: clamp repeats the last row, wrap starts again") {
 TEST_CASE("learned: inside the table every policy but resample gives the same bits as error") {
   for (const char* beyond : {"clamp", "wrap", "hierarchical"}) {
     const test::Scheme scheme = make("learned:beyond=" + std::string(beyond), test::small_shape(), table());
-    for (int64_t p = 0; p < 6; ++p) CHECK(embedded(scheme, p, 8) == row(p));
+    for (int64_t p = 0; p < 6; ++p) CHECK(embedded(scheme, p, 8) == row(static_cast<float>(p)));
   }
 }
 
@@ -78,7 +79,7 @@ TEST_CASE("learned: resample stretches the table over the length, halfway rows b
   const test::Scheme twice = make("learned:beyond=resample,length=12", test::small_shape(), table());
   CHECK(twice->max_positions() == 12);
   CHECK(embedded(twice, 0, 8) == row(0));
-  CHECK(embedded(twice, 3, 8) == row(1.5));
+  CHECK(embedded(twice, 3, 8) == row(1.5f));
   CHECK(embedded(twice, 10, 8) == row(5));
   CHECK(embedded(twice, 11, 8) == row(5));  // past the last row: clamped
   CHECK(twice->spec() == "learned:beyond=resample,length=12");
@@ -88,12 +89,12 @@ TEST_CASE("learned: resample stretches the table over the length, halfway rows b
 TEST_CASE("learned: resample follows the session's length, and changes nothing within the table") {
   ordinal::AttentionShape shape = test::small_shape();
   shape.length = 12;
-  CHECK(embedded(make("learned:beyond=resample", shape, table()), 3, 8) == row(1.5));
+  CHECK(embedded(make("learned:beyond=resample", shape, table()), 3, 8) == row(1.5f));
   CHECK(make("learned:beyond=resample", shape, table())->spec() == "learned:beyond=resample");
   shape.length = 4;
   const test::Scheme inside = make("learned:beyond=resample", shape, table());
   CHECK(inside->max_positions() == 6);
-  for (int64_t p = 0; p < 6; ++p) CHECK(embedded(inside, p, 8) == row(p));
+  for (int64_t p = 0; p < 6; ++p) CHECK(embedded(inside, p, 8) == row(static_cast<float>(p)));
 }
 
 TEST_CASE("learned: hierarchical and resampled rows are those of the second implementations") {

@@ -97,7 +97,7 @@ TEST_CASE("rope scaling: interpolated scores stay within the paper's bound of th
     const std::vector<float> q = random.normals(r), k = random.normals(r);
     double most = 0;
     for (size_t i = 0; i < r / 2; ++i)
-      most = std::max(most, std::hypot(q[i], q[i + r / 2]) * std::hypot(k[i], k[i + r / 2]));
+      most = std::max<double>(most, std::hypot(q[i], q[i + r / 2]) * std::hypot(k[i], k[i + r / 2]));
     const auto score = [&](const test::Scheme& scheme, int64_t p) {
       const std::vector<float> turned_q = turned(scheme, p, q);
       double sum = 0;

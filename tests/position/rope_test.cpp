@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "reference/random_model.h"
 #include "scheme_probe.h"
 
 namespace {
