@@ -135,7 +135,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     folder = (options.folder or Path(tempfile.mkdtemp())).resolve()
-    for part in ("include", "src", "tests"):
+    for part in ("include", "src", "tests", "tools"):
         shutil.rmtree(folder / part, ignore_errors=True)
         shutil.copytree(ROOT / part, folder / part)
     shutil.copy2(ROOT / "Makefile", folder)

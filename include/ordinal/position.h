@@ -113,6 +113,10 @@ std::shared_ptr<const PositionScheme> make_position_scheme(std::string_view spec
 // the tensors it asks for first. A parameter that is required may be missing. Throws Error for a bad spec.
 SchemeFacts describe_position_scheme(std::string_view spec, const AttentionShape& shape);
 
+// Whether two schemes do the same to a model of this shape, bit for bit, at all positions below `length`, found by
+// trying their hooks on a spread of positions. False when one of them ends before.
+bool schemes_agree(const PositionScheme& a, const PositionScheme& b, const AttentionShape& shape, int64_t length);
+
 // The parts of a spec for one scheme. Throws Error for text that has not the form above or names a key twice.
 struct PositionSpec {
   std::string name;

@@ -48,15 +48,18 @@ void define(Parser& parser, Options& o) {
   parser.option("--repeat-penalty,--repetition-penalty", "R", s.repetition_penalty,
                 "divides (below 0: multiplies) the logits of tokens seen, the prompt's too [default: 1]");
   parser.option("--presence-penalty", "X", s.presence_penalty, "subtracted from tokens seen [default: 0]");
-  parser.option("--frequency-penalty", "X", s.frequency_penalty, "subtracted as often as a token was seen [default: 0]");
+  parser.option("--frequency-penalty", "X", s.frequency_penalty,
+                "subtracted as often as a token was seen [default: 0]");
   parser.option("--penalty-window", "N", s.penalty_window, "the last N tokens count as seen; -1 for all [default: -1]");
   parser.option("--logit-bias", "ID=X", o.logit_bias, "add X to the logit of a token, -inf bans it; may be repeated");
   parser.option("--seed", "S", o.seed, "of the random draws [default: a new one, which is printed]");
   parser.option("--stop", "TEXT", o.generate.stop, "end before this text; may be repeated");
   parser.flag("--ignore-eos", o.generate.ignore_eos, "go on after the model's end token");
-  parser.option("--samples", "N", o.generate.samples, "continuations of the prompt, with seeds S, S+1, ... [default: 1]");
-  parser.option("--overflow", "stop|slide", o.overflow,
-                "when the context is full: stop, or keep the first tokens and the newer half of the rest [default: stop]");
+  parser.option("--samples", "N", o.generate.samples,
+                "continuations of the prompt, with seeds S, S+1, ... [default: 1]");
+  parser.option(
+      "--overflow", "stop|slide", o.overflow,
+      "when the context is full: stop, or keep the first tokens and the newer half of the rest [default: stop]");
   parser.option("--keep", "N", o.keep, "first tokens that stay when sliding [default: 4, in a tiny context fewer]");
   parser.option("--logprobs", "N", o.logprobs, "with --json: log-probabilities of each new token and of the N best");
   parser.flag("--echo", o.echo, "write the prompt before the new text");
@@ -95,7 +98,8 @@ void settle(Options& o) {
 }
 
 std::string rate(int64_t tokens, double ms) {
-  std::string text = std::to_string(tokens) + (tokens == 1 ? " token in " : " tokens in ") + report::fixed(ms, 1) + " ms";
+  std::string text =
+      std::to_string(tokens) + (tokens == 1 ? " token in " : " tokens in ") + report::fixed(ms, 1) + " ms";
   if (tokens > 0 && ms > 0) text += " (" + report::fixed(static_cast<double>(tokens) * 1000.0 / ms, 1) + "/s)";
   return text;
 }
@@ -202,9 +206,9 @@ void say_how_it_ended(const std::vector<Generation>& results, const OpenedModel&
     decode_ms = std::max(decode_ms, result.timings.decode_ms);
   }
   notes.line("ordinal: load " + report::fixed(opened.load_ms, 1) + " ms, prompt " + rate(prefilled, prefill_ms) +
-             (results.size() > 1 ? ", " + std::to_string(decoded) + " new tokens in " + std::to_string(results.size()) +
-                                       " samples"
-                                 : ", decode " + rate(decoded, decode_ms)));
+             (results.size() > 1
+                  ? ", " + std::to_string(decoded) + " new tokens in " + std::to_string(results.size()) + " samples"
+                  : ", decode " + rate(decoded, decode_ms)));
 }
 
 }  // namespace

@@ -114,7 +114,8 @@ int run_inspect(Arguments arguments) {
   std::optional<std::string> given;
   ModelOptions model;
   bool tensors = false, verify = false, json = false, quiet = false;
-  Parser parser("inspect", "Shows what a model file holds. A checkpoint of another program is shown as it would be converted.",
+  Parser parser("inspect",
+                "Shows what a model file holds. A checkpoint of another program is shown as it would be converted.",
                 "ordinal inspect model.ordinal --tensors --verify");
   parser.positional("model", given, "the model file [default: the default model]");
   model.add_to(parser);

@@ -89,8 +89,7 @@ OpenedModel open_model(const ModelOptions& options, const Notes& notes) {
   opened.model = Model::bind(open_model_file(options, opened.path, notes));
   if (opened.model->file().tokenizer_kind() != "none")
     opened.tokenizer = make_tokenizer(opened.model->file().tokenizer());
-  opened.load_ms =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  opened.load_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return opened;
 }
 

@@ -62,7 +62,7 @@ float parse_number(const std::string& text, const std::string& what) {
 struct Parser::Library {
   CLI::App app;
   std::string summary, example;
-  std::string usage;                                              // of the positionals
+  std::string usage;                                                // of the positionals
   std::vector<std::pair<std::string, std::string>> texts, options;  // names and help: positionals; the rest
 
   using Take = std::function<void(const std::string& value)>;

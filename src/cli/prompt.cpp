@@ -10,7 +10,8 @@ namespace ordinal::cli {
 
 void PromptOptions::add_to(Parser& parser, const std::string& what) {
   parser.positional(what, text, "the " + what + "; without it and -f, standard input if that is not a terminal");
-  parser.option("-f,--file", "FILE", file, "read the " + what + " from a file, - for standard input; every byte counts");
+  parser.option("-f,--file", "FILE", file,
+                "read the " + what + " from a file, - for standard input; every byte counts");
   parser.flag("--special", special, "names of special tokens in the text, such as <|endoftext|>, become their ids");
 }
 
@@ -34,7 +35,8 @@ std::vector<TokenId> parse_ids(const std::string& text, int64_t vocab_size) {
     TokenId id = -1;
     const auto [stop, code] = std::from_chars(text.data() + at, text.data() + end, id);
     if (code != std::errc() || stop != text.data() + end || id < 0 || id >= vocab_size)
-      throw Error("this is no token id of the model", "numbers 0 to " + std::to_string(vocab_size - 1) + ", as in 1,2,3",
+      throw Error("this is no token id of the model",
+                  "numbers 0 to " + std::to_string(vocab_size - 1) + ", as in 1,2,3",
                   "'" + report::escaped(text.substr(at, std::min<size_t>(end - at, 40))) + "', id number " +
                       std::to_string(ids.size() + 1));
     ids.push_back(id);
@@ -52,8 +54,9 @@ std::vector<TokenId> prompt_ids(const PromptOptions& options, const std::optiona
   } else if (opened.tokenizer != nullptr) {
     ids = opened.tokenizer->encode(*text, {.parse_special = options.special});
   } else if (!text->empty()) {
-    throw Error("the model has no tokenizer, so it cannot read text", "token ids", "a text of " +
-                    std::to_string(text->size()) + " bytes", "--ids 1,2,3, or --vocab DIR with a foreign checkpoint");
+    throw Error("the model has no tokenizer, so it cannot read text", "token ids",
+                "a text of " + std::to_string(text->size()) + " bytes",
+                "--ids 1,2,3, or --vocab DIR with a foreign checkpoint");
   }
   if (!ids.empty()) return ids;
   if (config.bos_id >= 0) return {config.bos_id};

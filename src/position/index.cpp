@@ -1,8 +1,8 @@
 // index: the position itself, added to every channel. A scheme for the laboratory: the first idea everyone has.
 //
 //   x[p] += p                             at p = 1000 a thousand, beside token embeddings of a size near 1
-// Spec     index
-// Acts on  the embedding. Needs no tensors; has no last position.
+// What all channels share is the mean that LayerNorm takes away, so models with it do not notice; those with RMSNorm
+// do. Spec     index Acts on  the embedding. Needs no tensors; has no last position.
 #include "position/scheme.h"
 
 namespace ordinal {
@@ -21,7 +21,7 @@ class Index final : public PositionScheme {
 }  // namespace
 
 SchemePtr make_index(ParamReader& params, const AttentionShape&, const TensorLookup&) {
-  params.remark("lab: a position of 1000 drowns any token embedding");
+  params.remark("lab: a position of 1000 drowns any token embedding; LayerNorm takes it away again");
   return std::make_unique<Index>();
 }
 

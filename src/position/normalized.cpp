@@ -2,7 +2,8 @@
 // idea everyone has.
 //
 //   x[p] += p / n                         n = length: the same position is another number in a text of another length
-// Were n to follow the growing text, every earlier position would change with it and no cached key would be right.
+// What all channels share is the mean that LayerNorm takes away, so models with it do not notice; those with RMSNorm
+// do. Were n to follow the growing text, every earlier position would change with it and no cached key would be right.
 // Spec     normalized[:length=(of the session)]
 // Acts on  the embedding. Needs no tensors; its last position is length - 1.
 #include "position/scheme.h"

@@ -17,7 +17,9 @@ std::string whole_text(int64_t low, int64_t high) {
 
 std::string number_text(double value) {
   char buffer[32];
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
+  const bool whole = std::abs(value) < 1e15 && value == std::floor(value);  // 500000 rather than 5e+05
+  const auto [end, error] = whole ? std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed)
+                                  : std::to_chars(buffer, buffer + sizeof buffer, value);
   return std::string(buffer, end);
 }
 

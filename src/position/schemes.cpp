@@ -43,15 +43,19 @@ Made make_one(std::string_view spec, const AttentionShape& shape, const TensorLo
   ParamReader params(parse_position_spec(spec));
   const size_t index = index_of(params.scheme());
   std::vector<std::string> tensors;
+  const auto check_params = [&] {
+    params.refuse_unknown();
+    params.refuse_missing();
+  };
   const TensorLookup noting = [&](std::string_view name) {
+    check_params();  // all were asked for by now: a wrong key is a clearer fault than the table it leads to
     const TensorView* view = lookup ? lookup(name) : nullptr;
     if (view != nullptr && std::ranges::find(tensors, name) == tensors.end()) tensors.emplace_back(name);
     return view;
   };
   Made made;
   made.scheme = kMakers[index](params, shape, noting);
-  params.refuse_unknown();
-  params.refuse_missing();
+  check_params();
   made.facts = params.facts();
   made.facts.kind = kSchemes[index].kind;
   made.facts.tensors = std::move(tensors);

@@ -43,7 +43,7 @@ struct Generated {
 struct Logits {
   std::string model, position;
   std::vector<int32_t> ids;
-  std::vector<ScoredToken> best;          // after the last id
+  std::vector<ScoredToken> best;           // after the last id
   std::vector<std::vector<float>> logits;  // one row, or a row an id
   bool all = false;
 };

@@ -38,7 +38,7 @@ struct GenerateOptions {
 
 struct TokenLogprob {
   TokenId id;
-  double logprob;                                 // natural logarithm, as the model has it: before any option
+  double logprob;                                // natural logarithm, as the model has it: before any option
   std::vector<std::pair<TokenId, double>> best;  // the likeliest tokens, best first
 };
 
@@ -60,9 +60,9 @@ struct Generation {
 
 // Called while generating; any may be empty. Continuations advance together: `sample` says which.
 struct GenerateEvents {
-  std::function<void(int64_t done, int64_t total)> prompt;                 // tokens of the prompt evaluated
-  std::function<void(int64_t sample, TokenId id)> token;                   // a token was drawn
-  std::function<void(int64_t sample, std::string_view text)> text;         // whole characters, but for a last one cut
+  std::function<void(int64_t done, int64_t total)> prompt;                   // tokens of the prompt evaluated
+  std::function<void(int64_t sample, TokenId id)> token;                     // a token was drawn
+  std::function<void(int64_t sample, std::string_view text)> text;           // whole characters, but for a last one cut
   std::function<void(int64_t sample, int64_t kept, int64_t dropped)> slide;  // the context was full; tokens of it
   std::function<void(int64_t sample, const Generation& result)> finished;    // in order of `sample`
   const std::atomic<bool>* cancel = nullptr;  // looked at between tokens and between chunks of the prompt

@@ -25,8 +25,7 @@ std::string text_of(double value) {
 
 // Written so that NaN fails too.
 void require(const char* name, double value, double low, double high, const char* expected) {
-  if (!(value >= low && value <= high))
-    throw Error(std::string(name) + " is out of range", expected, text_of(value));
+  if (!(value >= low && value <= high)) throw Error(std::string(name) + " is out of range", expected, text_of(value));
 }
 
 // e^x for x <= 0: a power of two times a Taylor series on |r| <= ln(2)/2, whose remainder is below 2^-57. The C
@@ -229,8 +228,8 @@ std::vector<float> Sampler::adjusted(std::span<const float> logits) const {
   std::vector<float> changed(logits.begin(), logits.end());
   for (const auto& [id, bias] : options_.logit_bias) changed[static_cast<size_t>(id)] += bias;
 
-  const bool penalises = options_.repetition_penalty != 1.0f || options_.presence_penalty != 0.0f ||
-                         options_.frequency_penalty != 0.0f;
+  const bool penalises =
+      options_.repetition_penalty != 1.0f || options_.presence_penalty != 0.0f || options_.frequency_penalty != 0.0f;
   const int64_t window = options_.penalty_window < 0 ? static_cast<int64_t>(seen_.size()) : options_.penalty_window;
   const auto first = seen_.size() - std::min(seen_.size(), static_cast<size_t>(window));
   if (!penalises || first == seen_.size()) return changed;

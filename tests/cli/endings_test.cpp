@@ -32,9 +32,8 @@ TEST_CASE("cli endings: Ctrl-C leaves the text so far and the timings, and exits
   CHECK(outcome.err.find("decode") != std::string::npos);
   CHECK(outcome.err.find("error") == std::string::npos);
   // What was written is the beginning of what the whole run writes.
-  const std::string again = run({"generate", "-m", slow_model(), "--ids", "1,2,3", "-n", "15", "--seed", "1",
-                                 "--ignore-eos", "-q"})
-                                .out;
+  const std::string again =
+      run({"generate", "-m", slow_model(), "--ids", "1,2,3", "-n", "15", "--seed", "1", "--ignore-eos", "-q"}).out;
   CHECK(outcome.out.substr(0, 15) == again.substr(0, 15));
 }
 

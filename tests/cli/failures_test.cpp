@@ -65,14 +65,13 @@ TEST_CASE("cli failures: the handed-over files that are no model") {
     const char* name;
     Strings words;
   };
-  for (const Item& item : {Item{"empty.bin", {"empty", "short", "size"}},
-                           Item{"7-bytes.bin", {"short", "size", "recogni", "magic"}},
-                           Item{"zip.bin", {"zip", "archive", "pickle", "recogni", "unknown"}},
-                           Item{"page.bin", {"html", "recogni", "unknown", "magic"}},
-                           Item{"big-endian.gguf", {"endian", "byte order", "version"}},
-                           Item{"future.gguf", {"version", "99"}},
-                           Item{"text.bin", {"recogni", "unknown", "magic", "format"}},
-                           Item{"random.bin", {"recogni", "unknown", "magic", "format", "header"}}}) {
+  for (const Item& item :
+       {Item{"empty.bin", {"empty", "short", "size"}}, Item{"7-bytes.bin", {"short", "size", "recogni", "magic"}},
+        Item{"zip.bin", {"zip", "archive", "pickle", "recogni", "unknown"}},
+        Item{"page.bin", {"html", "recogni", "unknown", "magic"}},
+        Item{"big-endian.gguf", {"endian", "byte order", "version"}}, Item{"future.gguf", {"version", "99"}},
+        Item{"text.bin", {"recogni", "unknown", "magic", "format"}},
+        Item{"random.bin", {"recogni", "unknown", "magic", "format", "header"}}}) {
     const std::string path = shared(std::string("cases/inputs/not-a-model-") + item.name);
     if (!path.empty()) check_refused(path, item.words);
   }

@@ -16,7 +16,8 @@ std::vector<float> library_logits(const std::string& path, const std::vector<ord
   ordinal::Session session(ordinal::Model::open(path));
   std::vector<float> logits;
   if (all)
-    session.evaluate_all(ids, [&](int64_t, std::span<const float> row) { logits.insert(logits.end(), row.begin(), row.end()); });
+    session.evaluate_all(
+        ids, [&](int64_t, std::span<const float> row) { logits.insert(logits.end(), row.begin(), row.end()); });
   else
     std::ranges::copy(session.evaluate(ids), std::back_inserter(logits));
   return logits;
@@ -144,8 +145,8 @@ TEST_CASE("cli logits: the handed-over model gives its scores, exactly at the en
 TEST_CASE("cli logits: the handed-over model at the end of its context, generating") {
   if (model_h().empty()) return;
   const auto generate = [](const std::string& ids, const std::string& n, const char* threads = "0") {
-    return run({"generate", "-m", model_h(), "--ids", ids, "-n", n, "--temp", "0", "--json", "--position", "learned", "-t",
-                threads});
+    return run({"generate", "-m", model_h(), "--ids", ids, "-n", n, "--temp", "0", "--json", "--position", "learned",
+                "-t", threads});
   };
   CHECK(new_ids(generate(kTwelve, "1")) == std::vector<int>{21});
   CHECK(new_ids(generate("3,17,8,14,24,30,37,38,3,14,19", "1")) == std::vector<int>{23});

@@ -42,8 +42,8 @@ struct Pipe {
 };
 
 // In the child: only calls that are safe after fork.
-[[noreturn]] void become(const Command& command, const std::vector<char*>& argv, const std::vector<char*>& envp,
-                         int in, int out, int err, int cannot_start) {
+[[noreturn]] void become(const Command& command, const std::vector<char*>& argv, const std::vector<char*>& envp, int in,
+                         int out, int err, int cannot_start) {
   if (!command.folder.empty() && chdir(command.folder.c_str()) != 0) _exit(126);
   if (!command.input_file.empty()) in = open(command.input_file.c_str(), O_RDONLY);
   if (!command.output_file.empty()) out = open(command.output_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);

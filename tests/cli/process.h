@@ -20,14 +20,14 @@ inline constexpr bool kSanitized = false;
 
 struct Command {
   std::vector<std::string> arguments;
-  std::string input;                             // standard input, then its end
-  std::string input_file;                        // or this file, "/dev/null" for one
-  std::string output_file;                       // standard output goes to this file when not empty
+  std::string input;                               // standard input, then its end
+  std::string input_file;                          // or this file, "/dev/null" for one
+  std::string output_file;                         // standard output goes to this file when not empty
   std::map<std::string, std::string> environment;  // added to a bare one
-  std::string folder;                            // working directory, the caller's when empty
-  double limit_s = 20.0;                         // five times as long under a sanitizer, then the process is killed
-  int64_t address_space = 0;                     // most bytes of it (RLIMIT_AS); not under a sanitizer
-  std::vector<int> cpus;                         // processors it may use, all when empty
+  std::string folder;                              // working directory, the caller's when empty
+  double limit_s = 20.0;                           // five times as long under a sanitizer, then the process is killed
+  int64_t address_space = 0;                       // most bytes of it (RLIMIT_AS); not under a sanitizer
+  std::vector<int> cpus;                           // processors it may use, all when empty
   // Called with all output and all notes so far, whenever some come: what to do to the process.
   enum class Action { none, interrupt, close_output };
   std::function<Action(const std::string& out, const std::string& err)> watch;

@@ -67,7 +67,8 @@ TEST_CASE("cli inspect: shows and verifies a model") {
 
   const Scratch scratch;
   std::string bytes = read_file(byte_model());
-  bytes[bytes.size() - 200] = static_cast<char>(bytes[bytes.size() - 200] ^ 1);
+  const size_t somewhere = bytes.size() / 2;  // among the tensors
+  bytes[somewhere] = static_cast<char>(bytes[somewhere] ^ 1);
   write_file(scratch.path("flipped.ordinal"), bytes);
   check_done(run({"inspect", scratch.path("flipped.ordinal")}));
   check_failed(run({"inspect", scratch.path("flipped.ordinal"), "--verify"}), {"checksum"});

@@ -55,7 +55,7 @@ std::string le64(uint64_t value) {
 
 std::string bytes_of(const std::vector<float>& values, Dtype dtype) {
   std::string bytes(values.size() * static_cast<size_t>(ordinal::dtype_info(dtype).block_bytes), '\0');
-  ordinal::narrow(dtype, values, reinterpret_cast<std::byte*>(bytes.data()));
+  if (!values.empty()) ordinal::narrow(dtype, values, reinterpret_cast<std::byte*>(bytes.data()));
   return bytes;
 }
 

@@ -28,7 +28,7 @@ std::string spec_of(const json& input) {
     spec += key + text;
     key = ",";
   };
-  const std::string pairing = input.value("pairing", input.value("position", ""));
+  const std::string pairing = input[input.contains("pairing") ? "pairing" : "position"];
   if (pairing == "alibi") return "alibi";
   if (pairing == "neighbours" || pairing == "rope_interleaved") add("pairing=interleaved");
   if (input.contains("base")) add("theta=" + input["base"].dump());

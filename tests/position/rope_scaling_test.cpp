@@ -251,8 +251,9 @@ TEST_CASE("rope scaling: refuses settings that contradict each other") {
 
 TEST_CASE("rope scaling: the context it makes is echoed in one unit") {
   const auto remarks = [](const std::string& spec) {
+    const test::Scheme scheme = make(spec, trained_at(2048, 2048));
     std::string all;
-    for (const std::string& remark : make(spec, trained_at(2048, 2048))->facts().remarks) all += remark + "\n";
+    for (const std::string& remark : scheme->facts().remarks) all += remark + "\n";
     return all;
   };
   CHECK(test::mentions(remarks("rope:scaling=linear,factor=8"), {"context 2048 -> 16384"}));

@@ -49,7 +49,7 @@ TEST_CASE("position spec: the canonical form is the same scheme, and canonical i
       {"rope:scaling=linear,factor=2.0,theta=1e4", "rope:scaling=linear,factor=2"},
       {"sinusoidal:first=01", "sinusoidal:first=1"},
       {"alibi:max_bias=8e0", "alibi"},
-      {"rope:theta=1e6,rotary_dim=4", "rope:theta=1e+06"},
+      {"rope:theta=1e6,rotary_dim=4", "rope:theta=1000000"},
       {"rope:scaling=yarn,factor=2,attention_factor=auto", "rope:scaling=yarn,factor=2"},
   };
   for (const auto& [spec, canonical] : specs) {
