@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sees to the Debian packages that a target needs: looks for their headers and commands, installs what is missing.
 #
-#   tools/install_packages.sh [--check] SET...      sets: build test arm64 fuzz python
+#   tools/install_packages.sh [--check] SET...      sets: build test arm64 fuzz python pkg-config
 #
 # --check installs nothing and fails when something is missing. CXX names the compiler whose headers count.
 set -euo pipefail
@@ -35,12 +35,13 @@ for set in "$@"; do
       need clang has_command clang++
       need libclang-rt-dev has_clang_runtime
       ;;
+    pkg-config) need pkg-config has_command pkg-config ;;
     python)
       need python3 has_command python3
       need python3-venv has_venv
       ;;
     *)
-      echo "install_packages.sh: no set '$set'; there are: build test arm64 fuzz python" >&2
+      echo "install_packages.sh: no set '$set'; there are: build test arm64 fuzz python pkg-config" >&2
       exit 2
       ;;
   esac

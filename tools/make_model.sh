@@ -8,7 +8,7 @@
 set -eu
 
 if [ $# -lt 2 ]; then
-  echo "usage: tools/make_model.sh TRAIN.txt VALID.txt [WORK_FOLDER]   (text files; <|endoftext|> lines end documents)" >&2
+  echo "usage: tools/make_model.sh TRAIN.txt VALID.txt [WORK_FOLDER]   (lines <|endoftext|> end documents)" >&2
   exit 2
 fi
 train=$(realpath "$1") valid=$(realpath "$2")
@@ -16,7 +16,10 @@ root=$(dirname "$(dirname "$(realpath "$0")")")
 work=$(realpath -m "${3:-$root/build/model}")
 cd "$root"
 
-[ -x build/release/ordinal ] || { echo "make_model.sh: build/release/ordinal is missing; run \`make\` first" >&2; exit 1; }
+if [ ! -x build/release/ordinal ]; then
+  echo "make_model.sh: build/release/ordinal is missing; run \`make\` first" >&2
+  exit 1
+fi
 
 if [ -z "${PYTHON:-}" ]; then
   PYTHON=build/venv/bin/python
@@ -31,6 +34,6 @@ resume=
 [ -f "$work/last.pt" ] && resume=--resume
 "$PYTHON" tools/train.py --train "$train" --valid "$valid" --out "$work" $resume
 
-build/release/ordinal convert "$work/hf" models/tales.ordinal --dtype bf16
+build/release/ordinal convert "$work/hf" models/tales.ordinal --dtype bf16 --force
 "$PYTHON" tools/make_shipped_golden.py "$work/hf" tests/goldens/shipped_model.json
 "$PYTHON" tools/train_check.py --hf "$work/hf" --model models/tales.ordinal --valid "$valid"

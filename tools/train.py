@@ -33,6 +33,8 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import nn
 
+from train_positions import SCHEMES
+
 END = "<|endoftext|>"
 
 
@@ -112,79 +114,6 @@ class Batches:
         starts = self.offset + self.ctx * self.order[place * self.batch : (place + 1) * self.batch]
         rows = torch.from_numpy(np.stack([self.ids[s : s + self.ctx + 1] for s in starts]).astype(np.int64))
         return rows[:, :-1], rows[:, 1:]
-
-
-# ---- positions ------------------------------------------------------------------------------------------------------
-
-
-class Position(nn.Module):
-    """Where a token stands. The base class is "none": no hook does anything. `spec` is what the engine reads."""
-
-    spec = "none"
-
-    def __init__(self, shape):
-        super().__init__()
-
-    def add_to_embedding(self, x):  # x [batch, T, width]
-        return x
-
-    def transform_query_key(self, q, k):  # q, k [batch, heads, T, head_dim]
-        return q, k
-
-
-class Learned(Position):
-    spec = "learned"
-
-    def __init__(self, shape):
-        super().__init__(shape)
-        self.wpe = nn.Parameter(0.02 * torch.randn(shape.ctx, shape.width))
-
-    def add_to_embedding(self, x):
-        return x + self.wpe[: x.shape[1]]
-
-
-def angles(ctx, dim, theta=10000.0):
-    """[ctx, dim/2]: position times theta^(-2i/dim)."""
-    frequency = theta ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
-    return torch.outer(torch.arange(ctx, dtype=torch.float64), frequency)
-
-
-class Sinusoidal(Position):
-    """sin and cos in neighbouring channels (Vaswani et al. 2017, section 3.5)."""
-
-    spec = "sinusoidal"
-
-    def __init__(self, shape):
-        super().__init__(shape)
-        angle = angles(shape.ctx, shape.width)
-        table = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
-        self.register_buffer("table", table.float(), persistent=False)
-
-    def add_to_embedding(self, x):
-        return x + self.table[: x.shape[1]]
-
-
-class Rope(Position):
-    """Channel i of a head turns together with channel i + head_dim/2 (Su et al. 2021, "half" pairing)."""
-
-    spec = "rope:theta=10000,pairing=half"
-
-    def __init__(self, shape):
-        super().__init__(shape)
-        angle = angles(shape.ctx, shape.width // shape.heads)
-        self.register_buffer("cos", angle.cos().float(), persistent=False)
-        self.register_buffer("sin", angle.sin().float(), persistent=False)
-
-    def turn(self, x):
-        cos, sin = self.cos[: x.shape[2]], self.sin[: x.shape[2]]
-        a, b = x.chunk(2, dim=-1)
-        return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
-
-    def transform_query_key(self, q, k):
-        return self.turn(q), self.turn(k)
-
-
-SCHEMES = {"learned": Learned, "none": Position, "sinusoidal": Sinusoidal, "rope": Rope}
 
 
 # ---- the model ------------------------------------------------------------------------------------------------------
@@ -283,7 +212,7 @@ def orthogonalise(g):
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum, then the nearest orthogonal matrix (Jordan et al. 2024). Query, key and value count as three matrices."""
+    """Momentum, then the nearest orthogonal matrix (Jordan et al. 2024); query, key and value are three matrices."""
 
     def __init__(self, matrices, lr, momentum=0.95, weight_decay=0.0):
         super().__init__(matrices, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})

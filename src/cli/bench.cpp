@@ -77,7 +77,7 @@ int run_bench(Arguments arguments) {
   parser.flag("--json", json, "an array of objects, one per number of threads");
   parser.flag("-q,--quiet", quiet, "no notes on standard error");
   if (!parser.parse(arguments)) return 0;
-  if (!shape.empty() && !model.model.empty())
+  if (!shape.empty() && model.model)
     throw UsageError{"a shape and a model are both given\n  expected: one of --shape and -m", ""};
 
   const Notes notes(quiet);

@@ -124,10 +124,8 @@ int run_inspect(Arguments arguments) {
   parser.flag("--json", json, "one JSON object: config, position, tokenizer, tensors, bytes, provenance");
   parser.flag("-q,--quiet", quiet, "no notes on standard error");
   if (!parser.parse(arguments)) return 0;
-  if (given && !model.model.empty())
-    throw UsageError{"the model is given twice\n  expected: one of an argument and -m", ""};
-  if (given) model.model = *given;
-  if (given && given->empty()) throw Error("there is no model of that name", "the path of a model file", "''");
+  if (given && model.model) throw UsageError{"the model is given twice\n  expected: one of an argument and -m", ""};
+  if (given) model.model = given;
 
   const Notes notes(quiet);
   const std::string path = model_path(model);

@@ -97,13 +97,15 @@ int run_logits(Arguments arguments) {
   parser.option("--ids", "1,2,3", o.prompt.ids, "the prompt as token ids");
   o.model.add_to(parser);
   parser.flag("--all", o.all, "the scores after every token, not the last alone");
-  parser.option("-o,--output", "FILE.npy", o.output, "write the scores to this file; an existing one is replaced");
+  parser.option("-o,--output", "FILE.npy", o.output,
+                "write the scores to this file, which is replaced; - for standard output");
   parser.option("--top", "N", o.top, "rows of the table [default: 10]");
   o.run.add_to(parser);
   parser.flag("--json", o.json, "one JSON object with all scores");
   parser.flag("-q,--quiet", o.quiet, "no notes on standard error");
   if (!parser.parse(arguments)) return 0;
   o.run.check();
+  if (o.output && o.json) throw UsageError{"-o does not go with --json", ""};
   if (o.top < 0) throw Error("--top is out of range", "0 or more", std::to_string(o.top));
 
   watch_signals();
@@ -115,8 +117,11 @@ int run_logits(Arguments arguments) {
   const int64_t vocab_size = opened.model->config().vocab_size;
   Session session = open_session(opened, o.run, {.prompt_length = length}, notes);
 
+  const std::vector<int64_t> shape = o.all ? std::vector{length, vocab_size} : std::vector{vocab_size};
+  const bool to_output = o.output == "-";
   std::optional<report::NpyFile> file;
-  if (o.output) file.emplace(*o.output, o.all ? std::vector{length, vocab_size} : std::vector{vocab_size});
+  if (o.output && !to_output) file.emplace(*o.output, shape);
+  if (to_output) write_out(report::npy_header(shape));
   report::Logits result;
   result.model = opened.path;
   result.position = session.scheme().spec();
@@ -124,6 +129,7 @@ int run_logits(Arguments arguments) {
   result.all = o.all;
   evaluate(session, ids, o.all, o.quiet, [&](int64_t, std::span<const float> logits) {
     if (file) return file->add(logits);
+    if (to_output) return write_out({reinterpret_cast<const char*>(logits.data()), logits.size_bytes()});
     if (o.json) result.logits.emplace_back(logits.begin(), logits.end());
     for (report::ScoredToken& token : best_of(logits, o.all ? 1 : o.top, opened.tokenizer.get()))
       result.best.push_back(std::move(token));
@@ -132,7 +138,7 @@ int run_logits(Arguments arguments) {
     file->finish();
     notes.say("wrote " + *o.output + ": float32 [" + (o.all ? std::to_string(length) + ", " : "") +
               std::to_string(vocab_size) + "], position " + result.position);
-  } else {
+  } else if (!to_output) {
     write_out(o.json ? report::to_json(result) + "\n" : table_of(o, result, opened.tokenizer != nullptr));
   }
   return 0;

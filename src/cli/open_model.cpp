@@ -46,7 +46,9 @@ void ModelOptions::add_to(Parser& parser) {
 }
 
 std::string model_path(const ModelOptions& options) {
-  if (!options.model.empty()) return options.model;
+  if (options.model && options.model->empty())
+    throw Error("the model has an empty name", "the path of a model", "''", "leave -m out for the default model");
+  if (options.model) return *options.model;
   if (const char* named = std::getenv("ORDINAL_MODEL"); named != nullptr && *named != '\0') return named;
   std::string places;
   for (const fs::path& folder : model_folders()) {

@@ -17,7 +17,7 @@ namespace ordinal::cli {
 
 // Which model.
 struct ModelOptions {
-  std::string model;  // as given to -m
+  std::optional<std::string> model;  // as given to -m
   std::string vocab;
 
   void add_to(Parser& parser);

@@ -163,8 +163,14 @@ bool Parser::parse(std::span<const std::string> arguments) {
   } catch (const CLI::CallForHelp&) {
     write_out(library_->help(command_));
     return false;
-  } catch (const CLI::ExtrasError& error) {
-    throw UsageError{error.what(), "quote a text of several words, put -- before one that begins with -; " + help};
+  } catch (const CLI::ExtrasError&) {
+    const std::vector<std::string> extra = library_->app.remaining();
+    const std::string first = extra.empty() ? "" : "'" + report::escaped(extra.front()) + "'";
+    if (first.starts_with("'-")) throw UsageError{"there is no option " + first, help};
+    throw UsageError{"there is an argument too many: " + first, "quote a text of several words; " + help};
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();  // "--temp: 1 required ..."
+    throw UsageError{text.substr(0, text.find(": ")) + " takes a value, and there is none", help};
   } catch (const CLI::ParseError& error) {
     throw UsageError{error.what(), help};
   } catch (UsageError& error) {

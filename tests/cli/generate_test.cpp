@@ -281,12 +281,15 @@ TEST_CASE("cli generate: bad options fail before the model is even looked for") 
   refused({"--chunk", "0"}, "chunk");
   refused({"--colour", "red"}, "--colour", 2);
   refused({"another", "word"}, "quote", 2);
+  refused({"--temp"}, "--temp", 2);
+  refused({"--stop"}, "--stop", 2);
 }
 
 TEST_CASE("cli generate: errors that need the model name its numbers") {
   check_failed(run(generate(byte_model(), {"x", "--logit-bias", "257=1"})), {"ids 0 to 256"});
   check_failed(run(generate(byte_model(), {"x", "--logprobs", "300", "--json"})), {"257"});
   check_failed(run(generate(byte_model(), {"x", "--vocab", "/tmp"})), {"--vocab"});
+  check_failed(run(generate("", {"x"})), {"empty name"});
   check_failed(run(generate(byte_model(), {"--ids", "1,257"})), {"0 to 256"});
   check_failed(run(generate(byte_model(), {"--ids", "1,-2"})), {"'-2'"});
   check_failed(run(generate(byte_model(), {"--ids", "1,x"})), {"'x'"});
@@ -331,9 +334,9 @@ TEST_CASE("cli generate: more threads than processors cost little") {
 TEST_CASE("cli generate: text is written as it comes, in whole characters") {
   Command command;
   // The bytes of a euro sign, e2 82 ac, alone are likely: signs and pieces of them in any order.
-  command.arguments = generate(slow_model(), {"--ids", "1", "-n", "90", "--seed", "3", "--temp", "1000", "--top-k", "3",
-                                              "-q", "--logit-bias", "226=500", "--logit-bias", "130=500",
-                                              "--logit-bias", "172=500"});
+  command.arguments =
+      generate(slow_model(), {"--ids", "1", "-n", "90", "--seed", "3", "--temp", "1000", "--top-k", "3", "-q",
+                              "--logit-bias", "226=500", "--logit-bias", "130=500", "--logit-bias", "172=500"});
   const Outcome outcome = run(command);
   check_done(outcome);
   CHECK(outcome.out.size() == 90);

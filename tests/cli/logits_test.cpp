@@ -73,6 +73,7 @@ TEST_CASE("cli logits: JSON and .npy hold the library's numbers, bit for bit") {
   check_done(to_file);
   CHECK(to_file.out.empty());
   CHECK(same_bits(read_npy(scratch.path("last.npy"), "(257, )"), last));
+  CHECK(with({"-o", "-"}).out == read_file(scratch.path("last.npy")));
   check_done(with({"--all", "-o", scratch.path("all.npy"), "--chunk", "2"}));
   CHECK(same_bits(read_npy(scratch.path("all.npy"), "(5, 257)"), library_logits(byte_model(), ids, true)));
   const nlohmann::json all = json_of(with({"--all", "--json"}));

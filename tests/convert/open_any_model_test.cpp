@@ -67,6 +67,7 @@ TEST_CASE("open_any_model: a model file opens as it is, and a damaged one is des
 
   const std::string good = test::read_file(scratch.path("m.ordinal"));
   for (size_t size = 0; size < good.size(); size += size < 64 ? 1 : 1009) {
+    std::filesystem::remove(scratch.path("cut.ordinal"));
     test::write_file(scratch.path("cut.ordinal"), good.substr(0, size));
     CHECK_MESSAGE(mentions(error_of([&] { open_any_model(scratch.path("cut.ordinal")); }),
                            {"truncat", "short", "size", "header", "expect"}),
