@@ -11,7 +11,7 @@ B := build/$(config)
 SHELL := bash
 
 # As many jobs as processors unless -j is given; `clean` with other goals runs in order.
-ifeq ($(filter -j%,$(MAKEFLAGS))$(filter clean,$(MAKECMDGOALS)),)
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS))$(filter clean,$(MAKECMDGOALS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 

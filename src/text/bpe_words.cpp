@@ -40,7 +40,7 @@ uint64_t hash(std::string_view word) {
 
 }  // namespace
 
-MergeVocabulary::MergeVocabulary(std::vector<MergeRules::Rule> rules, const std::vector<std::string>& pieces)
+MergeVocabulary::MergeVocabulary(const std::vector<MergeRules::Rule>& rules, const std::vector<std::string>& pieces)
     : rules_(rules) {
   for (const MergeRules::Rule& rule : rules) {
     const std::string& piece = pieces[static_cast<size_t>(rule.result)];

@@ -16,7 +16,7 @@ namespace ordinal {
 class MergeVocabulary {
  public:
   // `pieces` holds the bytes of every id.
-  MergeVocabulary(std::vector<MergeRules::Rule> rules, const std::vector<std::string>& pieces);
+  MergeVocabulary(const std::vector<MergeRules::Rule>& rules, const std::vector<std::string>& pieces);
   virtual ~MergeVocabulary() = default;
 
   const MergeRules& rules() const { return rules_; }
