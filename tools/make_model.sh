@@ -3,7 +3,7 @@
 #
 #   tools/make_model.sh TRAIN.txt VALID.txt [WORK_FOLDER]
 #
-# An interrupted training continues where its last checkpoint was. PYTHON names an interpreter that has the packages of
+# An interrupted training continues where its last checkpoint was; a finished one is not repeated. PYTHON names an interpreter that has the packages of
 # tools/train-requirements.txt; without it a virtual environment is made in build/venv.
 set -eu
 
@@ -32,7 +32,7 @@ fi
 # The defaults of train.py are the shipped model's settings.
 resume=
 [ -f "$work/last.pt" ] && resume=--resume
-"$PYTHON" tools/train.py --train "$train" --valid "$valid" --out "$work" $resume
+[ -f "$work/result.json" ] || "$PYTHON" tools/train.py --train "$train" --valid "$valid" --out "$work" $resume
 
 build/release/ordinal convert "$work/hf" models/tales.ordinal --dtype bf16 --force
 "$PYTHON" tools/make_shipped_golden.py "$work/hf" tests/goldens/shipped_model.json

@@ -94,7 +94,8 @@ def main():
         "prompts": prompts,
         "greedy": {"prompt": "short", "ids": ids, "smallest_gap": gap, "text": tokenizer.decode(ids)},
     }
-    text = json.dumps(golden, ensure_ascii=False, separators=(",", ":")).replace(',"', ',\n"')
+    lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in golden.items())
+    text = "{\n" + ",\n".join(lines) + "\n}"
     Path(target).write_text(text + "\n", encoding="utf-8")
     print(f"{target}: {len(text) + 1} bytes, greedy: {golden['greedy']['text']!r}")
 

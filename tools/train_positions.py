@@ -1,7 +1,7 @@
 # The position schemes that tools/train.py can train under: one class each, and the list of them.
 """
-Adding one: a class with the hooks it needs and the spec string the engine reads, and an entry in SCHEMES. The model takes
-the scheme with every call, so one batch can be run under another scheme than the next.
+Adding one: a class with the hooks it needs and the spec string the engine reads, and an entry in SCHEMES. The model
+takes the scheme with every call, so one batch can be run under another scheme than the next.
 """
 import torch
 from torch import nn
