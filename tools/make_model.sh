@@ -3,8 +3,9 @@
 #
 #   tools/make_model.sh TRAIN.txt VALID.txt [WORK_FOLDER]
 #
-# An interrupted training continues where its last checkpoint was; a finished one is not repeated. PYTHON names an interpreter that has the packages of
-# tools/train-requirements.txt; without it a virtual environment is made in build/venv.
+# An interrupted training continues where its last checkpoint was; a finished one is not repeated. PYTHON names an
+# interpreter that has the packages of tools/train-requirements.txt; without it a virtual environment is made in
+# build/venv.
 set -eu
 
 if [ $# -lt 2 ]; then
