@@ -11,9 +11,9 @@ using F = __m256;
 using I = __m256i;
 
 struct V {
-  static constexpr int width = 8;
-  static constexpr int tile_rows = 3;
-  static constexpr int quant_rows = 1;
+  static constexpr int kWidth = 8;
+  static constexpr int kTileRows = 3;
+  static constexpr int kQuantRows = 1;
   static F load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, F a) { _mm256_storeu_ps(p, a); }
   static F set(float a) { return _mm256_set1_ps(a); }

@@ -14,9 +14,9 @@ using F = __m512;
 using I = __m512i;
 
 struct V {
-  static constexpr int width = 16;
-  static constexpr int tile_rows = 12;
-  static constexpr int quant_rows = 6;
+  static constexpr int kWidth = 16;
+  static constexpr int kTileRows = 12;
+  static constexpr int kQuantRows = 6;
   static F load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, F a) { _mm512_storeu_ps(p, a); }
   static F set(float a) { return _mm512_set1_ps(a); }

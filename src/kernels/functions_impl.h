@@ -4,7 +4,7 @@
 // tests/kernels/functions_test.cpp.
 
 constexpr int kLanes = 32;
-constexpr int kVectors = kLanes / V::width;  // vectors that make up 32 lanes
+constexpr int kVectors = kLanes / V::kWidth;  // vectors that make up 32 lanes
 
 // Calls body(pointer) on blocks of 32 floats; the last, partial block goes through a buffer filled with `fill`.
 template <class Body>
@@ -21,14 +21,14 @@ inline void for_each_block(float* x, int64_t n, float fill, Body body) {
 template <class Function>
 inline void map(float* x, int64_t n, Function function) {
   for_each_block(x, n, 0.0f, [&](float* block) {
-    for (int v = 0; v < kVectors; ++v) V::store(block + v * V::width, function(V::load(block + v * V::width)));
+    for (int v = 0; v < kVectors; ++v) V::store(block + v * V::kWidth, function(V::load(block + v * V::kWidth)));
   });
 }
 
 // The fixed tree: lane i meets lane i + 16, then i + 8, ..., then 1.
 inline float tree_sum(const F* sums) {
   float lanes[kLanes];
-  for (int v = 0; v < kVectors; ++v) V::store(lanes + v * V::width, sums[v]);
+  for (int v = 0; v < kVectors; ++v) V::store(lanes + v * V::kWidth, sums[v]);
   for (int half = kLanes / 2; half > 0; half /= 2)
     for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
   return lanes[0];
@@ -42,11 +42,11 @@ inline float sum(const float* x, int64_t n, float fill, Step step) {
   for (F& s : sums) s = V::set(0.0f);
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
-    for (int v = 0; v < kVectors; ++v) sums[v] = step(sums[v], V::load(x + i + v * V::width));
+    for (int v = 0; v < kVectors; ++v) sums[v] = step(sums[v], V::load(x + i + v * V::kWidth));
   if (i < n) {
     float buffer[kLanes];
     for (int64_t j = 0; j < kLanes; ++j) buffer[j] = i + j < n ? x[i + j] : fill;
-    for (int v = 0; v < kVectors; ++v) sums[v] = step(sums[v], V::load(buffer + v * V::width));
+    for (int v = 0; v < kVectors; ++v) sums[v] = step(sums[v], V::load(buffer + v * V::kWidth));
   }
   return tree_sum(sums);
 }
@@ -122,8 +122,8 @@ inline void map_pair(float* y, const float* x, int64_t n, Function function) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
     for (int v = 0; v < kVectors; ++v) {
-      float* at = y + i + v * V::width;
-      V::store(at, function(V::load(at), V::load(x + i + v * V::width)));
+      float* at = y + i + v * V::kWidth;
+      V::store(at, function(V::load(at), V::load(x + i + v * V::kWidth)));
     }
   if (i == n) return;
   float left[kLanes] = {}, right[kLanes] = {};
@@ -132,8 +132,8 @@ inline void map_pair(float* y, const float* x, int64_t n, Function function) {
     right[j - i] = x[j];
   }
   for (int v = 0; v < kVectors; ++v) {
-    float* at = left + v * V::width;
-    V::store(at, function(V::load(at), V::load(right + v * V::width)));
+    float* at = left + v * V::kWidth;
+    V::store(at, function(V::load(at), V::load(right + v * V::kWidth)));
   }
   for (int64_t j = i; j < n; ++j) y[j] = left[j - i];
 }
@@ -154,9 +154,9 @@ void softmax(float* x, int64_t n) {
   // The fill lies so far below that its exponential is exactly 0.
   for_each_block(x, n, -3.0e38f, [&](float* block) {
     for (int v = 0; v < kVectors; ++v) {
-      const F e = exponential(V::sub(V::load(block + v * V::width), top));
+      const F e = exponential(V::sub(V::load(block + v * V::kWidth), top));
       sums[v] = V::add(sums[v], e);
-      V::store(block + v * V::width, e);
+      V::store(block + v * V::kWidth, e);
     }
   });
   scale(x, 1.0f / tree_sum(sums), n);
@@ -169,7 +169,7 @@ inline void normalize(const float* x, float center, float factor, const float* w
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
     for (int v = 0; v < kVectors; ++v) {
-      const int64_t at = i + v * V::width;
+      const int64_t at = i + v * V::kWidth;
       const F t = V::mul(V::sub(V::load(x + at), c), f);
       V::store(y + at, bias ? V::fma(t, V::load(weight + at), V::load(bias + at)) : V::mul(t, V::load(weight + at)));
     }

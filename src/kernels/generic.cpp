@@ -14,18 +14,18 @@ struct I {
 };
 
 // Applies `expression` to every lane i of the result c.
-#define LANES(expression)                                 \
-  F c;                                                    \
-  for (int i = 0; i < width; ++i) c.lane[i] = expression; \
+#define LANES(expression)                                  \
+  F c;                                                     \
+  for (int i = 0; i < kWidth; ++i) c.lane[i] = expression; \
   return c
 
 struct V {
-  static constexpr int width = 8;
-  static constexpr int tile_rows = 3;
-  static constexpr int quant_rows = 1;
+  static constexpr int kWidth = 8;
+  static constexpr int kTileRows = 3;
+  static constexpr int kQuantRows = 1;
   static F load(const float* p) { LANES(p[i]); }
   static void store(float* p, F a) {
-    for (int i = 0; i < width; ++i) p[i] = a.lane[i];
+    for (int i = 0; i < kWidth; ++i) p[i] = a.lane[i];
   }
   static F set(float a) { LANES(a); }
   static F fma(F a, F b, F d) { LANES(__builtin_fmaf(a.lane[i], b.lane[i], d.lane[i])); }
@@ -57,7 +57,7 @@ struct V {
     return start(four);
   }
   static I dot_q8(I acc, I w, I x) {
-    for (int i = 0; i < width; ++i)
+    for (int i = 0; i < kWidth; ++i)
       for (int byte = 0; byte < 4; ++byte) acc.lane[i] += signed_byte(w.lane[i], byte) * signed_byte(x.lane[i], byte);
     return acc;
   }

@@ -2,25 +2,25 @@
 // supplies. Included once per instruction set, inside an anonymous namespace of ordinal.
 //
 // Vocabulary: type F (a vector of floats) and struct V with
-//   width, tile_rows              lanes of F; rows of the widest register tile
+//   kWidth, kTileRows             lanes of F; rows of the widest register tile
 //   load store set                unaligned memory, broadcast
 //   fma(a, b, c) = a * b + c rounded once; add sub mul div; larger(a, b) = a > b ? a : b; smaller(a, b) = a < b ? a : b
 //   zero_where_less(x, bound, y)  0 where x < bound, else y
 //   add_to_exponent(p, shifted)   adds the integer in the low bits of `shifted` to the exponent of p
-//   load_f16 load_bf16            width numbers of 16 bits, widened
+//   load_f16 load_bf16            kWidth numbers of 16 bits, widened
 // No function with a weak symbol may be called from here: the linker could hand one compiled for a newer processor to
 // everybody. That rules out std:: templates; memcpy and built-ins are fine.
 
 struct LoadF32 {
-  static constexpr int64_t bytes = 4;
+  static constexpr int64_t kBytes = 4;
   static F load(const std::byte* p) { return V::load(reinterpret_cast<const float*>(p)); }
 };
 struct LoadF16 {
-  static constexpr int64_t bytes = 2;
+  static constexpr int64_t kBytes = 2;
   static F load(const std::byte* p) { return V::load_f16(reinterpret_cast<const uint16_t*>(p)); }
 };
 struct LoadBf16 {
-  static constexpr int64_t bytes = 2;
+  static constexpr int64_t kBytes = 2;
   static F load(const std::byte* p) { return V::load_bf16(reinterpret_cast<const uint16_t*>(p)); }
 };
 
@@ -28,14 +28,14 @@ struct LoadBf16 {
 // as groups of three from one pointer each, which fits the addressing modes; with R pointers they would spill.
 template <class Load, int R, int P>
 inline void tile(const PanelProduct& a, int64_t row, int64_t panel) {
-  constexpr int vectors = kPanelLanes / V::width;
+  constexpr int vectors = kPanelLanes / V::kWidth;
   constexpr int groups = (R + 2) / 3;
   F sums[R][P][vectors];
   float* y = a.y + row * a.y_stride + panel * kPanelLanes;
   for (int r = 0; r < R; ++r)
     for (int p = 0; p < P; ++p)
       for (int v = 0; v < vectors; ++v)
-        sums[r][p][v] = a.accumulate ? V::load(y + r * a.y_stride + p * kPanelLanes + v * V::width) : V::set(0.0f);
+        sums[r][p][v] = a.accumulate ? V::load(y + r * a.y_stride + p * kPanelLanes + v * V::kWidth) : V::set(0.0f);
 
   const float* x[groups];
   for (int g = 0; g < groups; ++g) x[g] = a.x + (row + 3 * g) * a.x_stride;
@@ -46,8 +46,8 @@ inline void tile(const PanelProduct& a, int64_t row, int64_t panel) {
   for (int64_t k = 0; k < a.k; ++k) {
     F w[P][vectors];
     for (int p = 0; p < P; ++p) {
-      for (int v = 0; v < vectors; ++v) w[p][v] = Load::load(weights[p] + v * V::width * Load::bytes);
-      weights[p] += kPanelLanes * Load::bytes;
+      for (int v = 0; v < vectors; ++v) w[p][v] = Load::load(weights[p] + v * V::kWidth * Load::kBytes);
+      weights[p] += kPanelLanes * Load::kBytes;
     }
     for (int r = 0; r < R; ++r) {
       const F broadcast = V::set(x[r / 3][(r % 3) * stride]);
@@ -59,13 +59,13 @@ inline void tile(const PanelProduct& a, int64_t row, int64_t panel) {
 
   for (int r = 0; r < R; ++r)
     for (int p = 0; p < P; ++p)
-      for (int v = 0; v < vectors; ++v) V::store(y + r * a.y_stride + p * kPanelLanes + v * V::width, sums[r][p][v]);
+      for (int v = 0; v < vectors; ++v) V::store(y + r * a.y_stride + p * kPanelLanes + v * V::kWidth, sums[r][p][v]);
 }
 
 // Panels taken together for R rows: as many as the registers hold sums for, at most 4 streams.
 template <int R>
 constexpr int panels_at_once() {
-  constexpr int fit = V::tile_rows / R;
+  constexpr int fit = V::kTileRows / R;
   return fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
 }
 
@@ -89,13 +89,13 @@ inline void call_tile_rows(int64_t rows, const PanelProduct& a, int64_t row, int
 // loop, so that a panel is read from memory once and from the cache for the other tiles.
 template <class Load>
 void product(const PanelProduct& a) {
-  const int64_t tiles = (a.m + V::tile_rows - 1) / V::tile_rows;
-  const int64_t step = tiles == 1 ? a.n_panels : panels_at_once<V::tile_rows>();
+  const int64_t tiles = (a.m + V::kTileRows - 1) / V::kTileRows;
+  const int64_t step = tiles == 1 ? a.n_panels : panels_at_once<V::kTileRows>();
   for (int64_t panel = 0; panel < a.n_panels; panel += step) {
     const int64_t last = panel + step < a.n_panels ? panel + step : a.n_panels;
     for (int64_t t = 0; t < tiles; ++t) {
       const int64_t row = a.m * t / tiles;
-      call_tile_rows<Load, V::tile_rows>(a.m * (t + 1) / tiles - row, a, row, panel, last);
+      call_tile_rows<Load, V::kTileRows>(a.m * (t + 1) / tiles - row, a, row, panel, last);
     }
   }
 }
@@ -106,7 +106,7 @@ void product(const PanelProduct& a) {
 constexpr Kernels make_table(const char* name, bool (*runs_here)()) {
   return {name,
           runs_here,
-          V::tile_rows,
+          V::kTileRows,
           {product<LoadF32>, product<LoadF16>, product<LoadBf16>, quant_product<BlockQ8>, quant_product<BlockQ4>},
           quantize,
           layer_norm,

@@ -6,7 +6,7 @@
 // blocks one fused multiply-add a lane, in order: the same bits on every instruction set.
 //
 // Vocabulary, beside that of kernels_impl.h: type I (a vector of 32-bit integers, as wide as F) and in V
-//   quant_rows                 rows of the widest register tile
+//   kQuantRows                rows of the widest register tile
 //   load_bytes, set4           4 bytes a lane from memory; the same 4 bytes in every lane
 //   start_q8(sum)              where the sum of a block starts, from the sum of the row's 32 numbers
 //   dot_q8(acc, w, x)          adds 4 products of signed bytes a lane (to a sum that began at start_q8)
@@ -16,20 +16,20 @@
 
 // One block of 32 k of a panel: 32 scales in f16, then the weights as [8 groups of 4 k][32 lanes][4 k] signed bytes.
 struct BlockQ8 {
-  static constexpr int64_t bytes = kPanelLanes * (2 + 32);
+  static constexpr int64_t kBytes = kPanelLanes * (2 + 32);
   static I start(int32_t sum) { return V::start_q8(sum); }
   static I weights(const std::byte* block, int group, int vector) {
-    return V::load_bytes(block + 64 + (group * 32 + vector * V::width) * 4);
+    return V::load_bytes(block + 64 + (group * 32 + vector * V::kWidth) * 4);
   }
   static I dot(I acc, I w, I x) { return V::dot_q8(acc, w, x); }
 };
 
 // The same with half a byte a weight, 8 + weight: groups 0 to 3 in the low halves, 4 to 7 in the high ones.
 struct BlockQ4 {
-  static constexpr int64_t bytes = kPanelLanes * (2 + 16);
+  static constexpr int64_t kBytes = kPanelLanes * (2 + 16);
   static I start(int32_t sum) { return V::start(-8 * sum); }
   static I weights(const std::byte* block, int group, int vector) {
-    const I pair = V::load_bytes(block + 64 + (group % 4 * 32 + vector * V::width) * 4);
+    const I pair = V::load_bytes(block + 64 + (group % 4 * 32 + vector * V::kWidth) * 4);
     return group < 4 ? V::low_nibbles(pair) : V::high_nibbles(pair);
   }
   static I dot(I acc, I w, I x) { return V::dot_q4(acc, w, x); }
@@ -37,18 +37,18 @@ struct BlockQ4 {
 
 template <class Block, int R, int P>
 inline void quant_tile(const PanelProduct& a, int64_t row, int64_t panel) {
-  constexpr int vectors = kPanelLanes / V::width;
+  constexpr int vectors = kPanelLanes / V::kWidth;
   const int64_t blocks = (a.k + 31) / 32;
   F sums[R][P][vectors];
   float* y = a.y + row * a.y_stride + panel * kPanelLanes;
   for (int r = 0; r < R; ++r)
     for (int p = 0; p < P; ++p)
       for (int v = 0; v < vectors; ++v)
-        sums[r][p][v] = a.accumulate ? V::load(y + r * a.y_stride + p * kPanelLanes + v * V::width) : V::set(0.0f);
+        sums[r][p][v] = a.accumulate ? V::load(y + r * a.y_stride + p * kPanelLanes + v * V::kWidth) : V::set(0.0f);
 
   for (int64_t b = 0; b < blocks; ++b) {
     const std::byte* block[P];
-    for (int p = 0; p < P; ++p) block[p] = a.panels + (panel + p) * a.panel_stride + b * Block::bytes;
+    for (int p = 0; p < P; ++p) block[p] = a.panels + (panel + p) * a.panel_stride + b * Block::kBytes;
     I acc[R][P][vectors];
     for (int r = 0; r < R; ++r)
       for (int p = 0; p < P; ++p)
@@ -64,7 +64,7 @@ inline void quant_tile(const PanelProduct& a, int64_t row, int64_t panel) {
         }
     for (int p = 0; p < P; ++p)
       for (int v = 0; v < vectors; ++v) {
-        const F scale = V::load_f16(reinterpret_cast<const uint16_t*>(block[p]) + v * V::width);
+        const F scale = V::load_f16(reinterpret_cast<const uint16_t*>(block[p]) + v * V::kWidth);
         for (int r = 0; r < R; ++r) {
           const F both = V::mul(scale, V::set(a.x_scales[(row + r) * blocks + b]));
           sums[r][p][v] = V::fma(V::to_float(acc[r][p][v]), both, sums[r][p][v]);
@@ -74,13 +74,13 @@ inline void quant_tile(const PanelProduct& a, int64_t row, int64_t panel) {
 
   for (int r = 0; r < R; ++r)
     for (int p = 0; p < P; ++p)
-      for (int v = 0; v < vectors; ++v) V::store(y + r * a.y_stride + p * kPanelLanes + v * V::width, sums[r][p][v]);
+      for (int v = 0; v < vectors; ++v) V::store(y + r * a.y_stride + p * kPanelLanes + v * V::kWidth, sums[r][p][v]);
 }
 
 template <class Block, int R>
 inline void call_quant_rows(int64_t rows, const PanelProduct& a, int64_t row, int64_t first, int64_t last) {
   if (rows == R) {
-    constexpr int fit = V::quant_rows / R;
+    constexpr int fit = V::kQuantRows / R;
     constexpr int P = fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
     int64_t panel = first;
     for (; panel + P <= last; panel += P) quant_tile<Block, R, P>(a, row, panel);
@@ -93,12 +93,12 @@ inline void call_quant_rows(int64_t rows, const PanelProduct& a, int64_t row, in
 // Tiles of rows as in product(); panels are the outer loop as soon as there is more than one tile.
 template <class Block>
 void quant_product(const PanelProduct& a) {
-  const int64_t tiles = (a.m + V::quant_rows - 1) / V::quant_rows;
+  const int64_t tiles = (a.m + V::kQuantRows - 1) / V::kQuantRows;
   const int64_t step = tiles == 1 ? a.n_panels : 1;
   for (int64_t panel = 0; panel < a.n_panels; panel += step)
     for (int64_t t = 0; t < tiles; ++t) {
       const int64_t row = a.m * t / tiles;
-      call_quant_rows<Block, V::quant_rows>(a.m * (t + 1) / tiles - row, a, row, panel, panel + step);
+      call_quant_rows<Block, V::kQuantRows>(a.m * (t + 1) / tiles - row, a, row, panel, panel + step);
     }
 }
 

@@ -29,7 +29,7 @@ std::string join(std::span<const std::string> words, std::string_view between) {
   return text;
 }
 
-const std::string* ParamReader::find(std::string_view key, std::string otherwise, std::string allowed) {
+const std::string* ParamReader::find(std::string_view key, const std::string& otherwise, std::string allowed) {
   params_.push_back({std::string(key), otherwise, otherwise, std::move(allowed)});
   for (size_t i = 0; i < spec_.params.size(); ++i)
     if (spec_.params[i].first == key) {

@@ -63,7 +63,7 @@ class ParamReader {
 
  private:
   // The value stated for the key, or nullptr; the key is known from here on.
-  const std::string* find(std::string_view key, std::string otherwise, std::string allowed);
+  const std::string* find(std::string_view key, const std::string& otherwise, std::string allowed);
   // Notes the value in effect; `stays` keeps it in the canonical spec even at its default.
   void record(std::string text, bool stays = false);
   double parse(std::string_view key, const std::string& text, double low, bool above) const;
