@@ -115,7 +115,7 @@ def gpt2(draft, **extra):
     config = hf.GPT2Config(
         vocab_size=c["vocab_size"], n_positions=c["max_seq_len"], n_embd=c["d_model"], n_layer=c["n_layers"],
         n_head=c["n_heads"], n_inner=c["d_ff"], layer_norm_epsilon=c["norm_epsilon"],
-        activation_function={"gelu_tanh": "gelu_new", "gelu_erf": "gelu", "relu": "relu", "silu": "silu"}[c["activation"]],
+        activation_function={"gelu_tanh": "gelu_new", "gelu_erf": "gelu"}.get(c["activation"], c["activation"]),
         tie_word_embeddings=c["tied_output"], scale_attn_weights=scales[0] != 1.0,
         scale_attn_by_inverse_layer_idx=len(scales) > 1 and scales[0] == 2 * scales[1],
         bos_token_id=0, eos_token_id=0, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, **extra)
@@ -448,7 +448,8 @@ def relative_goldens():
         one("neox-half-turned", gpt_neox, "rope:theta=10000,pairing=half,rotary_dim=6", vocab_size=66, d_model=48,
             n_layers=2, n_heads=4, d_ff=60, activation="gelu_erf", tied_output=False),
         one("ctrl-sinusoidal-concat", ctrl, "sinusoidal:layout=concat", vocab_size=72, d_model=36, n_layers=4,
-            n_heads=3, d_ff=50, norm_epsilon=1e-6, activation="relu", embedding_scale=6.0, sublayer_gain=4.0, output_bias=True),
+            n_heads=3, d_ff=50, norm_epsilon=1e-6, activation="relu", embedding_scale=6.0, sublayer_gain=4.0,
+            output_bias=True),
         one("xglm-sinusoidal-t2t", xglm, "sinusoidal:layout=concat,spacing=t2t,first=2", vocab_size=72, d_model=36,
             n_layers=4, n_heads=3, d_ff=50, activation="gelu_erf", embedding_scale=6.0, sublayer_gain=4.0),
         one("opt-learned-offset", opt, "learned:offset=2", position_rows=66, vocab_size=72, d_model=36, n_layers=2,

@@ -81,6 +81,7 @@ uint16_t f32_to_f16(float value) {
 
 void widen(Dtype dtype, const std::byte* data, int64_t first, std::span<float> out) {
   require_plain(dtype);
+  if (out.empty()) return;
   const std::byte* from = data + first * dtype_info(dtype).block_bytes;
   if (dtype == Dtype::f32) {
     std::memcpy(out.data(), from, out.size_bytes());
@@ -96,6 +97,7 @@ void widen(Dtype dtype, const std::byte* data, int64_t first, std::span<float> o
 
 void narrow(Dtype dtype, std::span<const float> values, std::byte* data) {
   require_plain(dtype);
+  if (values.empty()) return;
   if (dtype == Dtype::f32) {
     std::memcpy(data, values.data(), values.size_bytes());
     return;

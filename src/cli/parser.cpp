@@ -67,7 +67,7 @@ struct Parser::Library {
 
   using Take = std::function<void(const std::string& value)>;
 
-  void add(const std::string& names, const std::string& value, const std::string& help, Take take) {
+  void add(const std::string& names, const std::string& value, const std::string& help, const Take& take) {
     const CLI::callback_t each = [take](const CLI::results_t& results) {
       for (const std::string& result : results) take(result);
       return true;

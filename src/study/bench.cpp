@@ -116,14 +116,14 @@ double measure_read_gb_per_s(int n_threads) {
 // The widest register tile over one panel that stays in the nearest cache.
 double measure_gflops(int n_threads) {
   constexpr int64_t k = 64, rounds = 20000;
-  const int64_t m = kernels().tile_rows;
+  const int64_t m = kernels().tile_rows, rounds_each = rounds / n_threads;
   std::vector<double> rates;
   for (int repeat = 0; repeat < 5; ++repeat) {
     const Clock::time_point start = Clock::now();
     parallel_for(n_threads, n_threads, [&](int64_t, int) {
       const std::vector<float> x(static_cast<size_t>(m * k), 0.25f), panel(static_cast<size_t>(k * kPanelLanes), 0.5f);
       std::vector<float> y(static_cast<size_t>(m * kPanelLanes));
-      for (int64_t round = 0; round < rounds / n_threads; ++round)
+      for (int64_t round = 0; round < rounds_each; ++round)
         kernels().product[0]({.x = x.data(),
                               .x_stride = k,
                               .m = m,
@@ -134,7 +134,7 @@ double measure_gflops(int n_threads) {
                               .y = y.data(),
                               .y_stride = kPanelLanes});
     });
-    const double operations = 2.0 * static_cast<double>(m * k * kPanelLanes) * static_cast<double>(rounds / n_threads) *
+    const double operations = 2.0 * static_cast<double>(m * k * kPanelLanes) * static_cast<double>(rounds_each) *
                               static_cast<double>(n_threads);
     rates.push_back(operations / seconds_since(start) / 1e9);
   }
@@ -189,7 +189,7 @@ std::shared_ptr<const Model> make_bench_model(std::string_view shape, Dtype dtyp
   return Model::bind(write_model_in_memory(draft, "random " + std::string(shape)));
 }
 
-BenchResult run_bench(std::shared_ptr<const Model> model, std::string_view shape, const BenchOptions& options,
+BenchResult run_bench(const std::shared_ptr<const Model>& model, std::string_view shape, const BenchOptions& options,
                       const std::function<void(const std::string&)>& note) {
   if (options.prompt < 1 || options.decode < 1 || options.depth < 0 || options.repeats < 1)
     throw Error("there is nothing to measure", "a prompt and a decode of 1 token or more, a depth of 0 or more",

@@ -52,7 +52,7 @@ struct BenchResult {
 int available_threads();
 
 // Throws Error when prompt + decode + depth does not fit the scheme's positions, or for counts below 0.
-BenchResult run_bench(std::shared_ptr<const Model> model, std::string_view shape, const BenchOptions& options,
+BenchResult run_bench(const std::shared_ptr<const Model>& model, std::string_view shape, const BenchOptions& options,
                       const std::function<void(const std::string&)>& note);
 
 }  // namespace ordinal
