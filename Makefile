@@ -184,7 +184,7 @@ tidy: $(tidy_sources:%.cpp=build/tidy/%.ok)
 build/tidy/tools/%.ok: EXTRA_FLAGS := -Itests
 build/tidy/%.ok: %.cpp $(headers) .clang-tidy build/venv/lint.ok
 	@mkdir -p $(@D)
-	@build/venv/bin/clang-tidy --quiet $< -- -std=c++20 -Iinclude -Isrc -Itests $(EXTRA_FLAGS) >$(@:.ok=.log) 2>&1 && touch $@ || \
+	@build/venv/bin/clang-tidy --quiet $< -- -std=c++20 -Iinclude -Isrc $(EXTRA_FLAGS) >$(@:.ok=.log) 2>&1 && touch $@ || \
 	  { grep -v 'warnings\? \(generated\|treated\)' $(@:.ok=.log); exit 1; }
 
 format: build/venv/lint.ok  ## apply the formatting
