@@ -158,17 +158,17 @@ def run(program, *arguments):
 
 @torch.no_grad()
 def theirs(model, ids):
-    """All logits, new ids, and the smallest gap between the best two logits on the way: a tie is no one's fault."""
+    """All logits, new ids, and the gap between the best two logits at each of them."""
     logits = model(torch.tensor([ids]), use_cache=False).logits[0].double().numpy()
-    new, gap, past = [], float("inf"), None
+    new, gaps, past = [], [], None
     step = torch.tensor([ids])
     for _ in range(NEW_IDS):
         out = model(step, past_key_values=past, use_cache=True)
         past, best = out.past_key_values, out.logits[0, -1].topk(2)
         new.append(int(best.indices[0]))
-        gap = min(gap, float(best.values[0] - best.values[1]))
+        gaps.append(float(best.values[0] - best.values[1]))
         step = torch.tensor([[new[-1]]])
-    return logits, new, gap
+    return logits, new, gaps
 
 
 def prompt_of(model, length):
@@ -176,10 +176,11 @@ def prompt_of(model, length):
 
 
 def varied(make, length):
-    """The model of the first seed whose greedy text is more than one token over and over, which would prove little."""
+    """The model of the first seed whose greedy text is worth comparing: not one token over and over, no near tie."""
     for seed in range(1, 100):
         model = make(seed)
-        if len(set(theirs(model, prompt_of(model, length))[1])) > 3:
+        _, new, gaps = theirs(model, prompt_of(model, length))
+        if len(set(new)) > 3 and min(gaps) > 10 * LIMIT:
             return model
     sys.exit("parity: no seed gives a varied text")
 
@@ -188,7 +189,7 @@ class Comparison:
     def __init__(self, program, folder, only):
         self.program, self.folder, self.only = program, folder, only
         self.results = []
-        print(f"{'model':24} {'largest difference':>18} {'of':>6} {'greedy ids':>10} {'smallest gap':>12} {'s':>5}")
+        print(f"{'model':24} {'largest difference':>18} {'of':>6} {'greedy ids':>11} {'smallest gap':>12} {'s':>5}")
 
     def wants(self, name):
         return self.only is None or self.only in name
@@ -205,13 +206,16 @@ class Comparison:
         made = json.loads(run(self.program, "generate", "-m", target, "--ids", text, "--temp", "0", "-n", str(NEW_IDS),
                               "--ignore-eos", "--json", "-q"))
         target.unlink()
-        logits, new, gap = theirs(model, ids)
+        logits, new, gaps = theirs(model, ids)
         if ours.shape != logits.shape or ours.dtype != np.float32:
             sys.exit(f"parity: {npy} holds {ours.dtype} {ours.shape}, expected float32 {logits.shape}")
-        worst, same = float(np.abs(ours - logits).max()), made["ids"] == new
-        passed = worst <= LIMIT and same
-        print(f"{name:24} {worst:18.1e} {np.abs(logits).max():6.1f} {'equal' if same else 'DIFFER':>10} {gap:12.1e} "
-              f"{time.time() - started:5.0f}{'' if passed else '  FAILED'}", flush=True)
+        worst = float(np.abs(ours - logits).max())
+        # Rounding weights can bring the best two within the error of both programs: which comes first is then open.
+        clear = next((step for step, gap in enumerate(gaps) if gap <= 2 * LIMIT), NEW_IDS)
+        same = made["ids"][:clear] == new[:clear]
+        passed = worst <= LIMIT and same and clear > 0
+        print(f"{name:24} {worst:18.1e} {np.abs(logits).max():6.1f} {clear:4} {'equal' if same else 'DIFFER':>6} "
+              f"{min(gaps):12.1e} {time.time() - started:5.0f}{'' if passed else '  FAILED'}", flush=True)
         self.results.append(passed)
         return ours
 
@@ -222,7 +226,7 @@ class Comparison:
 
 
 def compare_gpt2_small(to, folder):
-    model = gpt2({}, seed=1)
+    model = varied(lambda seed: gpt2({}, seed), 96)
     model.save_pretrained(folder / "gpt2-small", max_shard_size="200MB")
     exact = copy.deepcopy(model).double()
     f32 = to.compare("gpt2-small-f32", folder / "gpt2-small", exact, 96)

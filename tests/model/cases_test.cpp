@@ -245,8 +245,8 @@ TEST_CASE("cases pos-01 and pos-02: both pairings, bases and linear stretching")
 
 // The values of num-01 are tested in tests/kernels.
 TEST_CASE("cases num-01: a model trained with the tanh form runs with it") {
-  const json item = find_item("num-01", "model");
-  if (!item.is_null()) check_item(item);
+  if (find_case("num-01").is_null()) return;
+  check_item(find_item("num-01", "model"));
 }
 
 TEST_CASE("cases num-03: the same result for every thread count and chunk size") {
