@@ -14,21 +14,24 @@
 namespace ordinal {
 namespace {
 
+// One layer's biases.
+struct Table {
+  std::vector<float> past;  // [n_heads, K + 1], number n for n positions back
+  int64_t clip = 0;         // K
+};
+
 class RelativeBias final : public PositionScheme {
  public:
-  // `past` is [n_layers][K + 1, n_heads], row n for n positions back.
-  RelativeBias(std::vector<std::vector<float>> past, int64_t n_heads) : past_(std::move(past)), n_heads_(n_heads) {}
+  explicit RelativeBias(std::vector<Table> layers) : layers_(std::move(layers)) {}
 
   void add_to_scores(const AttentionSite& site, std::span<const float>, std::span<float> scores) const override {
-    const std::vector<float>& bias = past_[static_cast<size_t>(site.layer)];
-    const int64_t clip = static_cast<int64_t>(bias.size()) / n_heads_ - 1;
-    for (size_t j = 0; j < scores.size(); ++j)
-      scores[j] += bias[static_cast<size_t>(std::min(distance_back(site, j), clip) * n_heads_ + site.head)];
+    const Table& table = layers_[static_cast<size_t>(site.layer)];
+    const float* bias = table.past.data() + site.head * (table.clip + 1);
+    for (size_t j = 0; j < scores.size(); ++j) scores[j] += bias[std::min(distance_back(site, j), table.clip)];
   }
 
  private:
-  const std::vector<std::vector<float>> past_;
-  const int64_t n_heads_;
+  const std::vector<Table> layers_;  // [n_layers]
 };
 
 }  // namespace
@@ -36,7 +39,7 @@ class RelativeBias final : public PositionScheme {
 SchemePtr make_relative_bias(ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup) {
   const std::optional<int64_t> stated = params.whole_or("clip", "auto", 0, 1 << 30);
   const int64_t heads = shape.n_heads;
-  std::vector<std::vector<float>> past;
+  std::vector<Table> layers;
   for (int64_t layer = 0; layer < shape.n_layers; ++layer) {
     const TensorView& table = require_layer_table(lookup, "attn_rel_b.weight", layer, params.scheme(), -1, heads);
     const int64_t rows = table.shape[0], clip = stated.value_or(rows - 1);
@@ -45,15 +48,14 @@ SchemePtr make_relative_bias(ParamReader& params, const AttentionShape& shape, c
           "clip", std::to_string(clip),
           "a clip for which " + table.name + " has clip + 1 or 2 clip + 1 rows: it has " + std::to_string(rows));
     const std::vector<float> values = table_values(table);
-    std::vector<float> back;
-    for (int64_t n = 0; n <= clip; ++n) {
-      const auto row = values.begin() + (rows == clip + 1 ? n : clip - n) * heads;
-      back.insert(back.end(), row, row + heads);
-    }
-    past.push_back(std::move(back));
+    Table one{.past = {}, .clip = clip};
+    for (int64_t head = 0; head < heads; ++head)
+      for (int64_t n = 0; n <= clip; ++n)
+        one.past.push_back(values[static_cast<size_t>((rows == clip + 1 ? n : clip - n) * heads + head)]);
+    layers.push_back(std::move(one));
     if (layer == 0) params.remark("distances of " + std::to_string(clip) + " and more share a bias");
   }
-  return std::make_unique<RelativeBias>(std::move(past), heads);
+  return std::make_unique<RelativeBias>(std::move(layers));
 }
 
 }  // namespace ordinal

@@ -31,28 +31,28 @@ std::vector<int64_t> make_buckets(int64_t buckets, int64_t max_distance) {
 
 class T5Bias final : public PositionScheme {
  public:
-  T5Bias(std::vector<int64_t> buckets, std::vector<float> bias, int64_t n_heads)
-      : buckets_(std::move(buckets)), bias_(std::move(bias)), n_heads_(n_heads) {}
+  // `bias` is [buckets, n_heads].
+  T5Bias(const std::vector<int64_t>& buckets, const std::vector<float>& bias, int64_t n_heads)
+      : last_(static_cast<int64_t>(buckets.size()) - 1) {
+    for (int64_t head = 0; head < n_heads; ++head)
+      for (const int64_t bucket : buckets) by_distance_.push_back(bias[static_cast<size_t>(bucket * n_heads + head)]);
+  }
 
   void add_to_scores(const AttentionSite& site, std::span<const float>, std::span<float> scores) const override {
-    const int64_t last = static_cast<int64_t>(buckets_.size()) - 1;
-    for (size_t j = 0; j < scores.size(); ++j) {
-      const int64_t bucket = buckets_[static_cast<size_t>(std::min(distance_back(site, j), last))];
-      scores[j] += bias_[static_cast<size_t>(bucket * n_heads_ + site.head)];
-    }
+    const float* bias = by_distance_.data() + site.head * (last_ + 1);
+    for (size_t j = 0; j < scores.size(); ++j) scores[j] += bias[std::min(distance_back(site, j), last_)];
   }
 
  private:
-  const std::vector<int64_t> buckets_;  // [max_distance + 1]
-  const std::vector<float> bias_;       // [buckets, n_heads]
-  const int64_t n_heads_;
+  const int64_t last_;              // max_distance
+  std::vector<float> by_distance_;  // [n_heads, max_distance + 1]
 };
 
 }  // namespace
 
 SchemePtr make_t5_bias(ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup) {
   const int64_t buckets = params.whole("buckets", 32, 2, 1 << 16);
-  const int64_t max_distance = params.whole("max_distance", 128, 1, 1 << 20);
+  const int64_t max_distance = params.whole("max_distance", 128, 1, 1 << 16);
   if (max_distance <= buckets / 2)
     params.refuse("max_distance", std::to_string(max_distance),
                   "more than half the buckets, " + std::to_string(buckets / 2));

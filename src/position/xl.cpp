@@ -10,6 +10,7 @@
 // R[n]. Spec     xl[:clamp=(none)] Acts on  q and scores. Has no last position. W R[n] is computed for every distance
 // of the session when it is made.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "position/scheme.h"
@@ -25,17 +26,33 @@ struct Layer {
   std::vector<float> meets;    // [distances, H * head_dim]: W R[n]
 };
 
+struct SineCosine {
+  double sine, cosine;
+};
+
+// The sum of term(0) .. term(count - 1), in four lanes so that one sum does not wait for the other.
+template <class Term>
+double sum_of(size_t count, Term&& term) {
+  double a = 0, b = 0, c = 0, d = 0;
+  size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    a += term(i);
+    b += term(i + 1);
+    c += term(i + 2);
+    d += term(i + 3);
+  }
+  for (; i < count; ++i) a += term(i);
+  return (a + b) + (c + d);
+}
+
 // One number of W R[n], from a row of W and the sinusoid's (sine, cosine) by m.
 template <class Sinusoid>
 float project(const Layer& layer, size_t row, size_t half, Sinusoid&& sinusoid) {
   const float* weight = layer.weight.data() + row * 2 * half;
-  double sum = 0;
-  for (size_t m = 0; m < half; ++m) {
+  return static_cast<float>(sum_of(half, [&](size_t m) {
     const auto [sine, cosine] = sinusoid(m);
-    sum += static_cast<double>(weight[m]) * sine;
-    sum += static_cast<double>(weight[half + m]) * cosine;
-  }
-  return static_cast<float>(sum);
+    return static_cast<double>(weight[m]) * sine + static_cast<double>(weight[half + m]) * cosine;
+  }));
 }
 
 class Xl final : public PositionScheme {
@@ -46,7 +63,7 @@ class Xl final : public PositionScheme {
     for (size_t m = 0; m < half; ++m)
       frequencies_.push_back(std::pow(10000.0, -2.0 * static_cast<double>(m) / static_cast<double>(d_model)));
     for (Layer& layer : layers_) layer.meets.resize(distances_ * layer.u.size());
-    std::vector<std::pair<double, double>> sinusoid(half);
+    std::vector<SineCosine> sinusoid(half);
     for (size_t n = 0; n < distances_; ++n) {
       for (size_t m = 0; m < half; ++m) sinusoid[m] = sine_and_cosine(n, m);
       for (Layer& layer : layers_)
@@ -63,28 +80,37 @@ class Xl final : public PositionScheme {
 
   void add_to_scores(const AttentionSite& site, std::span<const float> q, std::span<float> scores) const override {
     const Layer& layer = layers_[static_cast<size_t>(site.layer)];
-    const size_t head = static_cast<size_t>(site.head) * q.size();
-    for (size_t j = 0; j < scores.size(); ++j) {
-      const size_t n = static_cast<size_t>(std::min(distance_back(site, j), clamp_));
-      double sum = 0;
-      for (size_t c = 0; c < q.size(); ++c) {
-        const double query = static_cast<double>(q[c]) + static_cast<double>(layer.turn[head + c]);
-        sum += query * static_cast<double>(meets(layer, n, head + c));
+    std::array<double, 64> query;  // a stretch of q + v
+    for (size_t first = 0; first < q.size(); first += query.size()) {
+      const size_t count = std::min(query.size(), q.size() - first);
+      const size_t row = static_cast<size_t>(site.head) * q.size() + first;
+      for (size_t c = 0; c < count; ++c)
+        query[c] = static_cast<double>(q[first + c]) + static_cast<double>(layer.turn[row + c]);
+      for (size_t j = 0; j < scores.size(); ++j) {
+        const size_t n = static_cast<size_t>(std::min(distance_back(site, j), clamp_));
+        scores[j] +=
+            static_cast<float>(static_cast<double>(site.scale) * meeting(layer, n, row, {query.data(), count}));
       }
-      scores[j] += static_cast<float>(static_cast<double>(site.scale) * sum);
     }
   }
 
  private:
-  std::pair<double, double> sine_and_cosine(size_t n, size_t m) const {
+  SineCosine sine_and_cosine(size_t n, size_t m) const {
     const double angle = static_cast<double>(n) * frequencies_[m];
     return {std::sin(angle), std::cos(angle)};
   }
 
-  // A distance beyond the session's length never comes up in a session; the same number, slowly.
-  float meets(const Layer& layer, size_t n, size_t row) const {
-    if (n < distances_) return layer.meets[n * layer.u.size() + row];
-    return project(layer, row, frequencies_.size(), [&](size_t m) { return sine_and_cosine(n, m); });
+  // query · W R[n], from row `row` of W on.
+  double meeting(const Layer& layer, size_t n, size_t row, std::span<const double> query) const {
+    if (n < distances_) {
+      const float* meets = layer.meets.data() + n * layer.u.size() + row;
+      return sum_of(query.size(), [&](size_t c) { return query[c] * static_cast<double>(meets[c]); });
+    }
+    // A distance beyond the session's length, which never comes up in a session: the same number, slowly.
+    return sum_of(query.size(), [&](size_t c) {
+      const float meets = project(layer, row + c, frequencies_.size(), [&](size_t m) { return sine_and_cosine(n, m); });
+      return query[c] * static_cast<double>(meets);
+    });
   }
 
   std::vector<Layer> layers_;
