@@ -9,10 +9,14 @@ trains, and writes into --out:
     hf/           config.json, model.safetensors (float32), vocab.json, merges.txt: what transformers and
                   `ordinal convert` read; rewritten with every checkpoint
     last.pt       the checkpoint that --resume continues from
-    log.csv       step, tokens, learning rate, training loss, validation loss, seconds
+    log.csv       step, tokens, learning rate, training loss, validation loss (mean over the schemes), seconds
     result.json   the options, versions, losses and times, for the model card
 
-Every batch is a function of the seed and the step, so a resumed run sees the same data as one that never stopped.
+`--position joint` trains one set of weights under several schemes: each step draws one. `--lengths` draws the length
+of the windows for each step, the number of tokens staying the same.
+
+Every batch is a function of the seed and the step, so a resumed run sees the same data as one that never stopped; and
+the first weights are those of the seed whatever the scheme, so that runs under different schemes can be compared.
 Needs torch, tokenizers and safetensors (tools/train-requirements.txt).
 """
 import argparse
@@ -33,7 +37,7 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import nn
 
-from train_positions import SCHEMES
+from train_positions import JOINT, SCHEMES
 
 END = "<|endoftext|>"
 
@@ -116,6 +120,15 @@ class Batches:
         return rows[:, :-1], rows[:, 1:]
 
 
+def draw(args, step):
+    """The scheme and the window length of a step: every scheme once in a row of steps, in an order of its own."""
+    schemes = names_of(args.position)
+    turn, place = divmod(step, len(schemes))
+    order = np.random.default_rng([args.seed, 1, turn]).permutation(len(schemes))
+    length = int(np.random.default_rng([args.seed, 2, step]).choice(args.lengths))
+    return schemes[order[place]], length
+
+
 # ---- the model ------------------------------------------------------------------------------------------------------
 
 
@@ -161,36 +174,41 @@ class Block(nn.Module):
             }
         )
 
-    def forward(self, x, position):
+    def forward(self, x, layer, position):
         batch, length, width = x.shape
         rate = self.dropout if self.training else 0.0
         qkv = self.attn.c_attn(self.ln_1(x)).view(batch, length, 3, self.heads, width // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
         q, k = position.transform_query_key(q, k)
-        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=rate)
+        mixed = position.attention(layer, q, k, v, rate)
         mixed = mixed.transpose(1, 2).reshape(batch, length, width)
         x = x + F.dropout(self.attn.c_proj(mixed), rate)
         hidden = F.gelu(self.mlp.c_fc(self.ln_2(x)), approximate="tanh")
         return x + F.dropout(self.mlp.c_proj(hidden), rate)
 
 
+def names_of(position):
+    """The schemes that `--position` stands for, the native one first."""
+    return JOINT if position == "joint" else [position]
+
+
 class Gpt(nn.Module):
     """Pre-norm decoder with a tied head. forward takes the scheme to use, so a batch can be run under another one."""
 
-    def __init__(self, shape, scheme):
+    def __init__(self, shape, schemes):
         super().__init__()
-        self.shape = shape
+        self.shape, self.native = shape, schemes[0]
         self.wte = nn.Parameter(0.02 * torch.randn(shape.vocab, shape.width))
-        self.position = SCHEMES[scheme](shape)
         self.h = nn.ModuleList(Block(shape) for _ in range(shape.layers))
         self.ln_f = nn.LayerNorm(shape.width)
+        self.positions = nn.ModuleDict({name: SCHEMES[name](shape) for name in schemes})
 
-    def forward(self, ids, targets=None, position=None):
-        position = position or self.position
+    def forward(self, ids, targets=None, scheme=None):
+        position = self.positions[scheme or self.native]
         x = position.add_to_embedding(F.embedding(ids, self.wte))
         x = F.dropout(x, self.shape.dropout, self.training)
-        for block in self.h:
-            x = block(x, position)
+        for layer, block in enumerate(self.h):
+            x = block(x, layer, position)
         logits = F.linear(self.ln_f(x), self.wte)
         if targets is None:
             return logits
@@ -263,7 +281,7 @@ def rate_at(step, args):
 
 
 @torch.no_grad()
-def validation_loss(model, ids, ctx, windows=None):
+def validation_loss(model, ids, ctx, scheme, windows=None):
     """Mean nats per token over non-overlapping windows of ctx inputs; the last, shorter one included."""
     model.eval()
     starts = list(range(0, len(ids) - 1, ctx))
@@ -274,13 +292,13 @@ def validation_loss(model, ids, ctx, windows=None):
     groups = [full[i : i + 8] for i in range(0, len(full), 8)] + [[s] for s in starts if s + ctx >= len(ids)]
     for group in groups:
         rows = torch.from_numpy(np.stack([ids[s : s + ctx + 1] for s in group]).astype(np.int64))
-        total += model(rows[:, :-1], rows[:, 1:]).item() * rows[:, 1:].numel()
+        total += model(rows[:, :-1], rows[:, 1:], scheme).item() * rows[:, 1:].numel()
         count += rows[:, 1:].numel()
     model.train()
     return total / count, count
 
 
-def hf_config(shape, scheme, end):
+def hf_config(shape, schemes, end):
     config = {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",
@@ -303,22 +321,27 @@ def hf_config(shape, scheme, end):
         "eos_token_id": end,
         "dtype": "float32",
     }
-    if scheme != "learned":
-        config["ordinal_position"] = SCHEMES[scheme].spec
+    if schemes != ["learned"]:
+        config["ordinal_position"] = SCHEMES[schemes[0]].spec
+        config["ordinal_trained_positions"] = [SCHEMES[name].spec for name in schemes]
     return config
 
 
-def export(model, tokenizer, scheme, folder):
+def export(model, tokenizer, folder):
     """A Hugging Face GPT-2 folder, put in place whole so that a reader never sees half of one."""
     new = Path(f"{folder}.new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     tensors = {}
     for name, p in model.state_dict().items():
-        name = {"wte": "wte.weight", "position.wpe": "wpe.weight"}.get(name, name)
-        tensors[f"transformer.{name}"] = p.detach().float().contiguous()
+        name = {"wte": "wte.weight", "positions.learned.wpe": "wpe.weight"}.get(name, name)
+        if not name.startswith("positions."):
+            tensors[f"transformer.{name}"] = p.detach().float().contiguous()
+    for position in model.positions.values():
+        for name, p in position.tensors().items():
+            tensors[f"ordinal.{name}"] = p.detach().float().contiguous()
     save_file(tensors, new / "model.safetensors", metadata={"format": "pt"})
-    config = hf_config(model.shape, scheme, tokenizer.token_to_id(END))
+    config = hf_config(model.shape, list(model.positions), tokenizer.token_to_id(END))
     (new / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     save_tokenizer(tokenizer, new)
     old = Path(f"{folder}.old")
@@ -344,16 +367,18 @@ def parse_args():
     p.add_argument("--valid", required=True, help="held-out text file")
     p.add_argument("--out", required=True, help="folder for checkpoints, log and export")
     p.add_argument("--resume", action="store_true", help="continue from OUT/last.pt")
-    p.add_argument("--position", choices=SCHEMES, default="learned")
+    p.add_argument("--position", choices=[*SCHEMES, "joint"], default="joint")
     p.add_argument("--vocab", type=int, default=Shape.vocab)
     p.add_argument("--ctx", type=int, default=Shape.ctx)
+    p.add_argument("--lengths", type=lambda t: [int(n) for n in t.split(",")], help="window lengths to draw from, "
+                   "each a divisor of --ctx [default: --ctx, --ctx/2, --ctx/4 under joint, else --ctx]")
     p.add_argument("--width", type=int, default=Shape.width)
     p.add_argument("--heads", type=int, default=Shape.heads)
     p.add_argument("--layers", type=int, default=Shape.layers)
     p.add_argument("--hidden", type=int, default=Shape.hidden)
     p.add_argument("--dropout", type=float, default=Shape.dropout)
     p.add_argument("--batch", type=int, default=16, help="windows per step")
-    p.add_argument("--steps", type=int, default=2200)
+    p.add_argument("--steps", type=int, default=3000)
     p.add_argument("--optimiser", choices=["muon", "adamw"], default="muon")
     p.add_argument("--lr", type=float, default=3e-3, help="peak rate of AdamW (tables, biases, norms)")
     p.add_argument("--muon-lr", type=float, default=0.02, help="peak rate of Muon (matrices of the blocks)")
@@ -369,7 +394,12 @@ def parse_args():
     p.add_argument("--eval-every", type=int, default=200)
     p.add_argument("--save-every", type=int, default=200)
     p.add_argument("--stop-after", type=int, default=0, help="leave after this step without finishing (for trials)")
-    return p.parse_args()
+    args = p.parse_args()
+    if args.lengths is None:
+        args.lengths = [args.ctx, args.ctx // 2, args.ctx // 4] if args.position == "joint" else [args.ctx]
+    if any(n < 1 or args.ctx % n for n in args.lengths):
+        p.error(f"--lengths: each must divide --ctx, {args.ctx}")
+    return args
 
 
 def main():
@@ -389,7 +419,8 @@ def main():
     valid_bytes = sum(len(d.encode()) for d in valid_docs)
 
     shape = Shape(tokenizer.get_vocab_size(), *(getattr(args, f) for f in list(Shape.__annotations__)[1:]))
-    model = Gpt(shape, args.position)
+    schemes = names_of(args.position)
+    model = Gpt(shape, schemes)
     optimisers = make_optimisers(model, args)
     first, before = 0, 0.0
     if args.resume:
@@ -414,9 +445,10 @@ def main():
         for optimiser in optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = group["peak"] * rate
-        ids, targets = batches[step]
+        scheme, length = draw(args, step)
+        ids, targets = (rows.reshape(-1, length) for rows in batches[step])
         with torch.autocast("cpu", torch.bfloat16, enabled=args.bf16):
-            loss = run(ids, targets)
+            loss = run(ids, targets, scheme)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), args.clip)
         for optimiser in optimisers:
@@ -427,7 +459,11 @@ def main():
         done = step + 1
         if done % 20 == 0 or done == args.steps:
             evaluate = done % args.eval_every == 0
-            valid = f"{validation_loss(model, valid_ids, args.ctx, 64)[0]:.4f}" if evaluate else ""
+            valid = ""
+            if evaluate:
+                nats = {n: validation_loss(model, valid_ids, args.ctx, n, 128 // len(schemes))[0] for n in schemes}
+                valid = f"{np.mean(list(nats.values())):.4f}"
+                print(" ".join(f"{n}={v:.4f}" for n, v in nats.items()))
             seconds = before + time.monotonic() - start
             tokens = done * args.batch * args.ctx
             row = [done, tokens, f"{rate:.4f}", f"{np.mean(losses):.4f}", valid, f"{seconds:.1f}"]
@@ -439,10 +475,12 @@ def main():
             return
         if done % args.save_every == 0 or done == args.steps:
             save_checkpoint(out / "last.pt", model, optimisers, done, before + time.monotonic() - start)
-            export(model, tokenizer, args.position, out / "hf")
+            export(model, tokenizer, out / "hf")
 
     seconds = before + time.monotonic() - start
-    nats, count = validation_loss(model, valid_ids, args.ctx)
+    nats = {}
+    for name in schemes:
+        nats[name], count = validation_loss(model, valid_ids, args.ctx, name)
     result = {
         "args": {k: v for k, v in vars(args).items() if k not in ("train", "valid", "out", "resume")},
         "shape": asdict(shape),
@@ -452,8 +490,8 @@ def main():
         "tokens_seen": args.steps * args.batch * args.ctx,
         "epochs": round(args.steps / batches.per_epoch, 3),
         "seconds": round(seconds),
-        "valid_nats_per_token": round(nats, 5),
-        "valid_bits_per_byte": round(nats * count / math.log(2) / valid_bytes, 5),
+        "valid_nats_per_token": {n: round(v, 5) for n, v in nats.items()},
+        "valid_bits_per_byte": {n: round(v * count / math.log(2) / valid_bytes, 5) for n, v in nats.items()},
         "versions": {"torch": torch.__version__, "tokenizers": tokenizers.__version__},
         "threads": torch.get_num_threads(),
     }

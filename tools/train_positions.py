@@ -1,14 +1,21 @@
 # The position schemes that tools/train.py can train under: one class each, and the list of them.
 """
 Adding one: a class with the hooks it needs and the spec string the engine reads, and an entry in SCHEMES. The model
-takes the scheme with every call, so one batch can be run under another scheme than the next.
+takes the scheme with every call, so one batch can be run under another scheme than the next; JOINT lists those that
+`--position joint` draws from.
 """
+import math
+
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 
 class Position(nn.Module):
-    """Where a token stands. The base class is "none": no hook does anything. `spec` is what the engine reads."""
+    """Where a token stands. The base class is "none": no hook does anything.
+
+    `spec` is what the engine reads, `tensors()` what it needs beside the model's own: {the engine's name: values}.
+    """
 
     spec = "none"
 
@@ -20,6 +27,29 @@ class Position(nn.Module):
 
     def transform_query_key(self, q, k):  # q, k [batch, heads, T, head_dim]
         return q, k
+
+    def score_bias(self, length):  # added to the scaled scores: [heads, T, T], or None
+        return None
+
+    def attention(self, layer, q, k, v, dropout):  # [batch, heads, T, head_dim]
+        bias = self.score_bias(q.shape[2])
+        if bias is None:
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=(bias + hide_future(q.shape[2]))[None], dropout_p=dropout)
+
+    def tensors(self):
+        return {}
+
+
+def hide_future(length):
+    """[T, T]: minus infinity where the key comes after the query."""
+    return torch.full((length, length), -math.inf).triu(1)
+
+
+def distances(length):
+    """[T, T]: how far the key stands back from the query; 0 for keys to come, which are hidden anyway."""
+    place = torch.arange(length)
+    return (place[:, None] - place[None, :]).clamp(min=0)
 
 
 class Learned(Position):
@@ -40,9 +70,13 @@ def angles(ctx, dim, theta=10000.0):
 
 
 class Sinusoidal(Position):
-    """sin and cos in neighbouring channels (Vaswani et al. 2017, section 3.5)."""
+    """sin and cos in neighbouring channels (Vaswani et al. 2017, section 3.5).
 
-    spec = "sinusoidal"
+    Its rows are scaled to about the length that rows of wte grow to: at scale 1 they would be ten times as long.
+    """
+
+    scale = 0.1
+    spec = "sinusoidal:scale=0.1"
 
     def __init__(self, shape):
         super().__init__(shape)
@@ -51,7 +85,7 @@ class Sinusoidal(Position):
         self.register_buffer("table", table.float(), persistent=False)
 
     def add_to_embedding(self, x):
-        return x + self.table[: x.shape[1]]
+        return x + self.scale * self.table[: x.shape[1]]
 
 
 class Rope(Position):
@@ -74,4 +108,78 @@ class Rope(Position):
         return self.turn(q), self.turn(k)
 
 
-SCHEMES = {"learned": Learned, "none": Position, "sinusoidal": Sinusoidal, "rope": Rope}
+class Alibi(Position):
+    """A slope of every head times the distance is taken from the score (Press et al. 2022)."""
+
+    spec = "alibi"
+
+    def __init__(self, shape):
+        super().__init__(shape)
+        if shape.heads & (shape.heads - 1):
+            raise SystemExit(f"train_positions.py: alibi is written for 1, 2, 4, 8, ... heads here, not {shape.heads}")
+        slopes = 2.0 ** (-8.0 * torch.arange(1, shape.heads + 1) / shape.heads)
+        self.register_buffer("bias", -slopes[:, None, None] * distances(shape.ctx), persistent=False)
+
+    def score_bias(self, length):
+        return self.bias[:, :length, :length]
+
+
+class T5Bias(Position):
+    """A trained bias for every head and bucket of distances (Raffel et al. 2020); one table for all layers."""
+
+    spec = "t5_bias"
+    buckets, max_distance = 32, 128
+
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.bias = nn.Parameter(torch.zeros(self.buckets, shape.heads))
+        exact = self.buckets // 2
+        far = distances(shape.ctx)
+        log = (far.clamp(min=1) / exact).log() / math.log(self.max_distance / exact) * (self.buckets - exact)
+        far = torch.where(far < exact, far, (exact + log.floor().long()).clamp(max=self.buckets - 1))
+        self.register_buffer("bucket", far, persistent=False)
+
+    def score_bias(self, length):
+        return self.bias[self.bucket[:length, :length]].permute(2, 0, 1)
+
+    def tensors(self):
+        return {"attn_rel_b.weight": self.bias}
+
+
+class Shaw(Position):
+    """A trained vector per clipped distance beside every key and every value (Shaw et al. 2018), shared by heads."""
+
+    spec = "shaw"
+    clip = 16
+
+    def __init__(self, shape):
+        super().__init__(shape)
+        rows, size = 2 * self.clip + 1, shape.width // shape.heads
+        self.keys = nn.ParameterList(0.02 * torch.randn(rows, size) for _ in range(shape.layers))
+        self.values = nn.ParameterList(0.02 * torch.randn(rows, size) for _ in range(shape.layers))
+        self.register_buffer("row", self.clip - distances(shape.ctx).clamp(max=self.clip), persistent=False)
+
+    def attention(self, layer, q, k, v, dropout):
+        length, scale = q.shape[2], 1 / math.sqrt(q.shape[3])
+        row = self.row[:length, :length].expand(*q.shape[:2], length, length)
+        by_row = q @ self.keys[layer].t()  # [batch, heads, T, rows]
+        scores = scale * (q @ k.mT + by_row.gather(3, row)) + hide_future(length)
+        weights = F.dropout(scores.softmax(-1), dropout)
+        total = torch.zeros_like(by_row).scatter_add(3, row, weights)  # what each row's distances weigh together
+        return weights @ v + total @ self.values[layer]
+
+    def tensors(self):
+        keys = {f"blk.{i}.attn_rel_k.weight": t for i, t in enumerate(self.keys)}
+        return keys | {f"blk.{i}.attn_rel_v.weight": t for i, t in enumerate(self.values)}
+
+
+SCHEMES = {
+    "learned": Learned,
+    "none": Position,
+    "sinusoidal": Sinusoidal,
+    "rope": Rope,
+    "alibi": Alibi,
+    "t5_bias": T5Bias,
+    "shaw": Shaw,
+}
+JOINT = ["learned", "sinusoidal", "rope", "alibi", "t5_bias", "none"]  # the first is the native one
