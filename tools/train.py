@@ -140,6 +140,7 @@ class Shape:
     heads: int = 4
     layers: int = 4
     hidden: int = 1024
+    embed_scale: float = 8.0
     dropout: float = 0.0
 
 
@@ -193,7 +194,11 @@ def names_of(position):
 
 
 class Gpt(nn.Module):
-    """Pre-norm decoder with a tied head. forward takes the scheme to use, so a batch can be run under another one."""
+    """Pre-norm decoder with a tied head. forward takes the scheme to use, so a batch can be run under another one.
+
+    Embeddings enter the layers times embed_scale (Vaswani et al. 2017, section 3.4, has sqrt(width)), so that neither
+    they nor rows of sines drown the other. `export` folds the factor into the tables and the last norm.
+    """
 
     def __init__(self, shape, schemes):
         super().__init__()
@@ -205,7 +210,7 @@ class Gpt(nn.Module):
 
     def forward(self, ids, targets=None, scheme=None):
         position = self.positions[scheme or self.native]
-        x = position.add_to_embedding(F.embedding(ids, self.wte))
+        x = position.add_to_embedding(self.shape.embed_scale * F.embedding(ids, self.wte))
         x = F.dropout(x, self.shape.dropout, self.training)
         for layer, block in enumerate(self.h):
             x = block(x, layer, position)
@@ -332,9 +337,11 @@ def export(model, tokenizer, folder):
     new = Path(f"{folder}.new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
-    tensors = {}
+    tensors, scale = {}, model.shape.embed_scale
     for name, p in model.state_dict().items():
         name = {"wte": "wte.weight", "positions.learned.wpe": "wpe.weight"}.get(name, name)
+        # x = scale wte + scale wpe and logits = norm(x) wte^T, as a plain GPT-2 has them.
+        p = p * scale if name in ("wte.weight", "wpe.weight") else p / scale if name.startswith("ln_f.") else p
         if not name.startswith("positions."):
             tensors[f"transformer.{name}"] = p.detach().float().contiguous()
     for position in model.positions.values():
@@ -376,6 +383,7 @@ def parse_args():
     p.add_argument("--heads", type=int, default=Shape.heads)
     p.add_argument("--layers", type=int, default=Shape.layers)
     p.add_argument("--hidden", type=int, default=Shape.hidden)
+    p.add_argument("--embed-scale", type=float, default=Shape.embed_scale, help="what multiplies the embeddings")
     p.add_argument("--dropout", type=float, default=Shape.dropout)
     p.add_argument("--batch", type=int, default=16, help="windows per step")
     p.add_argument("--steps", type=int, default=3000)

@@ -57,10 +57,11 @@ class Learned(Position):
 
     def __init__(self, shape):
         super().__init__(shape)
+        self.scale = shape.embed_scale
         self.wpe = nn.Parameter(0.02 * torch.randn(shape.ctx, shape.width))
 
     def add_to_embedding(self, x):
-        return x + self.wpe[: x.shape[1]]
+        return x + self.scale * self.wpe[: x.shape[1]]
 
 
 def angles(ctx, dim, theta=10000.0):
@@ -70,13 +71,9 @@ def angles(ctx, dim, theta=10000.0):
 
 
 class Sinusoidal(Position):
-    """sin and cos in neighbouring channels (Vaswani et al. 2017, section 3.5).
+    """sin and cos in neighbouring channels (Vaswani et al. 2017, section 3.5)."""
 
-    Its rows are scaled to about the length that rows of wte grow to: at scale 1 they would be ten times as long.
-    """
-
-    scale = 0.1
-    spec = "sinusoidal:scale=0.1"
+    spec = "sinusoidal"
 
     def __init__(self, shape):
         super().__init__(shape)
@@ -85,7 +82,7 @@ class Sinusoidal(Position):
         self.register_buffer("table", table.float(), persistent=False)
 
     def add_to_embedding(self, x):
-        return x + self.scale * self.table[: x.shape[1]]
+        return x + self.table[: x.shape[1]]
 
 
 class Rope(Position):

@@ -7,13 +7,13 @@
 
 #include "convert/sniff.h"
 #include "ordinal/error.h"
-#include "ordinal/position.h"
 
 namespace ordinal::convert {
 namespace {
 
 // More than any model has; sizes that no tensor backs (a length without a position table) stop here.
 constexpr int64_t kMaxSize = int64_t{1} << 24;
+constexpr size_t kMostTrained = 256;  // position specs, as a model file holds
 
 // Settings that leave the computed numbers alone: training, other tasks, generation defaults, bookkeeping.
 constexpr std::string_view kHarmless[] = {"_attn_implementation",
@@ -214,17 +214,6 @@ std::vector<TokenId> ids_of(const Json* value, const std::string& what, int64_t 
   return ids;
 }
 
-std::string canonical_position(const std::string& spec, const ModelConfig& config) {
-  AttentionShape shape;
-  shape.n_layers = config.n_layers;
-  shape.d_model = config.d_model;
-  shape.n_heads = config.n_heads;
-  shape.n_kv_heads = config.n_kv_heads;
-  shape.head_dim = config.head_dim;
-  shape.trained_length = shape.length = config.max_seq_len;
-  return make_position_scheme(spec, shape, [](std::string_view) { return nullptr; })->spec();
-}
-
 }  // namespace
 
 float Gpt2Config::attention_scale(int64_t layer) const {
@@ -276,10 +265,18 @@ Gpt2Config read_gpt2_config(const Json& config, const std::string& name, const N
   if (const std::vector<TokenId> bos = ids("bos_token_id"); !bos.empty()) model.bos_id = bos.front();
   model.eos_ids = ids("eos_token_id");
 
-  // tools/train.py writes this key for models trained under another scheme than GPT-2's.
+  // tools/train.py writes these keys for models trained under another scheme than GPT-2's, or under several.
   const Json* position = settings.take("ordinal_position");
   facts.position = position == nullptr ? "learned" : text(*position, settings.what("ordinal_position"));
-  if (facts.position != "learned") facts.position = canonical_position(facts.position, model);
+  facts.trained_positions = {facts.position};
+  if (const Json* trained = settings.take("ordinal_trained_positions"); trained != nullptr) {
+    const std::string what = settings.what("ordinal_trained_positions");
+    if (!trained->is_array() || trained->empty() || trained->size() > kMostTrained)
+      throw Error(what + " is not a list of position specs", "1 to " + std::to_string(kMostTrained) + " specs",
+                  shown(*trained));
+    facts.trained_positions.clear();
+    for (const Json& spec : *trained) facts.trained_positions.push_back(text(spec, "a spec of " + what));
+  }
   settings.refuse_rest();
   return facts;
 }

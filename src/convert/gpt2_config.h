@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "convert/json_tree.h"
 #include "convert/stored.h"
@@ -14,7 +15,8 @@ struct Gpt2Config {
   bool scale_by_head_dim = true;
   bool scale_by_layer = false;
   bool tie_head = true;
-  std::string position;  // canonical spec; "learned" unless the folder says otherwise
+  std::string position;                        // as the folder states it; "learned" when it says nothing
+  std::vector<std::string> trained_positions;  // as stated; `position` alone when it says nothing
 
   // What multiplies q·k in a layer.
   float attention_scale(int64_t layer) const;

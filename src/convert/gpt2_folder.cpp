@@ -13,6 +13,7 @@
 #include "convert/stored.h"
 #include "convert/tokenizer_files.h"
 #include "ordinal/error.h"
+#include "ordinal/position.h"
 
 namespace ordinal::convert {
 namespace {
@@ -27,6 +28,8 @@ constexpr KindName kKindNames[] = {{"F32", Dtype::f32}, {"F16", Dtype::f16}, {"B
 
 // Masks, stored by older versions of transformers under names like weights'; the engine has its own.
 constexpr std::string_view kMasks[] = {".attn.bias", ".attn.masked_bias"};
+// What tools/train.py puts before the engine's name of a position table.
+constexpr std::string_view kTablePrefix = "ordinal.";
 // Heads for other tasks than text.
 constexpr std::string_view kOtherHeads[] = {"score.", "classifier.", "multiple_choice_head."};
 
@@ -52,6 +55,14 @@ class Weights {
 
   bool has(const std::string& name) const { return tensors_.contains(name); }
   const StoredTensor& at(const std::string& name) const { return tensors_.at(name); }
+
+  // The names of the position tables, as they stand in the folder.
+  std::vector<std::string> tables() const {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : tensors_)
+      if (name.starts_with(kTablePrefix)) names.push_back(name);
+    return names;
+  }
 
   Stored take(const std::string& name, const std::vector<int64_t>& shape) {
     const auto place = tensors_.find(name);
@@ -174,6 +185,49 @@ bool same_numbers(const StoredTensor& a, const StoredTensor& b) {
                      static_cast<size_t>(a.bytes)) == 0;
 }
 
+// The position tables that the trained schemes read, and the specs in canonical form. Each scheme is made once, so a
+// spec that is wrong, or a table that is missing or of another shape, is found before anything is written.
+void add_positions(ModelDraft& draft, Weights& weights, const Gpt2Config& facts, const Note& note) {
+  const ModelConfig& c = draft.config;
+  std::map<std::string, TensorView, std::less<>> views;
+  const auto add = [&](const std::string& name, const Stored& at, std::vector<int64_t> shape) {
+    draft.tensors.push_back(shape.size() == 1 ? vector_source(name, at, shape[0], note)
+                                              : rows_source(name, at, shape[0], shape[1], note));
+    views[name] = {.name = name,
+                   .dtype = at.dtype,
+                   .layout = Layout::rows,
+                   .shape = std::move(shape),
+                   .data = at.file->bytes().data() + at.offset,
+                   .bytes = 0};
+  };
+  const auto has_rows = [](const std::string& spec) { return spec.starts_with("learned") || spec == "hierarchical"; };
+  if (std::ranges::any_of(facts.trained_positions, has_rows))
+    add("position_embd.weight", weights.take("wpe.weight", {c.max_seq_len, c.d_model}), {c.max_seq_len, c.d_model});
+  for (const std::string& name : weights.tables()) {
+    const std::vector<int64_t> shape = weights.at(name).shape;
+    if (shape.empty() || shape.size() > 2)
+      throw Error("the position table " + in_quotes(name) + " has a shape that no scheme reads", "1 or 2 dimensions",
+                  shape_text(shape));
+    add(name.substr(kTablePrefix.size()), weights.take(name, shape), shape);
+  }
+
+  const AttentionShape shape{.n_layers = c.n_layers,
+                             .d_model = c.d_model,
+                             .n_heads = c.n_heads,
+                             .n_kv_heads = c.n_kv_heads,
+                             .head_dim = c.head_dim,
+                             .trained_length = c.max_seq_len,
+                             .length = c.max_seq_len};
+  const auto canonical = [&](const std::string& spec) {
+    return make_position_scheme(spec, shape, [&](std::string_view name) {
+             const auto found = views.find(name);
+             return found == views.end() ? nullptr : &found->second;
+           })->spec();
+  };
+  draft.notes.position = canonical(facts.position);
+  for (const std::string& spec : facts.trained_positions) draft.notes.trained_positions.push_back(canonical(spec));
+}
+
 // The head is the embedding unless config.json or the weights say otherwise. transformers 5 keeps apart what differs
 // also where config.json ties it; transformers 4 would use the embedding.
 void add_head(ModelDraft& draft, Weights& weights, bool tie, const Note& note) {
@@ -205,15 +259,10 @@ ModelDraft read_gpt2_folder(const std::string& path, const ImportOptions& option
 
   ModelDraft draft;
   draft.config = facts.model;
-  draft.notes.position = facts.position;
-  draft.notes.trained_positions = {facts.position};
   const int64_t d = draft.config.d_model;
   draft.tensors.push_back(rows_source("token_embd.weight", weights.take("wte.weight", {draft.config.vocab_size, d}),
                                       draft.config.vocab_size, d, options.note));
-  if (facts.position == "learned")
-    draft.tensors.push_back(rows_source("position_embd.weight",
-                                        weights.take("wpe.weight", {draft.config.max_seq_len, d}),
-                                        draft.config.max_seq_len, d, options.note));
+  add_positions(draft, weights, facts, options.note);
   for (int64_t layer = 0; layer < draft.config.n_layers; ++layer) {
     add_layer(draft, weights, layer, options.note);
     draft.config.attention_scale.push_back(facts.attention_scale(layer));
