@@ -148,6 +148,29 @@ std::string to_json(std::span<const Measured> rows) {
   return dump(array);
 }
 
+std::string to_json(const Perplexity& result) {
+  const auto row = [](const PerplexityRow& r) {
+    return Json{{"tokens", r.tokens},     {"nll", r.nll},     {"ppl", r.ppl},     {"bits_per_byte", r.bits_per_byte},
+                {"stderr", r.stderr_}, {"word_ppl", r.word_ppl}, {"words", r.words}, {"bytes", r.bytes}};
+  };
+  Json json = {{"model", result.model}, {"position", result.position}};
+  json.update(row(result.all));
+  json.update({{"ctx", result.ctx},
+               {"stride", result.stride},
+               {"protocol", result.protocol},
+               {"start_token", result.start_token},
+               {"windows", result.windows},
+               {"macro_nll", result.macro_nll},
+               {"seconds", result.seconds}});
+  Json& texts = json["texts"] = Json::array();
+  for (const PerplexityRow& r : result.texts) {
+    Json text = {{"name", r.name}};
+    text.update(row(r));
+    texts.push_back(std::move(text));
+  }
+  return dump(json);
+}
+
 std::string to_json(std::span<const SchemeRow> schemes) {
   Json json = Json::array();
   for (const SchemeRow& scheme : schemes)

@@ -18,6 +18,7 @@ std::string to_json(const Tokenized& result);
 std::string to_json(const Inspected& result);
 std::string to_json(const Converted& result);
 std::string to_json(std::span<const Measured> rows);  // an array
+std::string to_json(const Perplexity& result);
 std::string to_json(std::span<const SchemeRow> schemes);
 
 // The text that ids stand for.

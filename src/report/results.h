@@ -99,6 +99,22 @@ struct Measured {
   double machine_read_gb_per_s = 0, machine_gflops = 0;
 };
 
+// One text, or all of them; nll in nats per scored token.
+struct PerplexityRow {
+  std::string name;
+  int64_t tokens = 0, bytes = 0, words = 0;  // scored
+  double nll = 0, stderr_ = 0, ppl = 0, word_ppl = 0, bits_per_byte = 0;
+};
+
+struct Perplexity {
+  std::string model, position, protocol;
+  int64_t ctx = 0, stride = 0, windows = 0;
+  bool start_token = false;
+  std::vector<PerplexityRow> texts;
+  PerplexityRow all;
+  double macro_nll = 0, seconds = 0;
+};
+
 struct SchemeRow {
   std::string name, kind, summary;
 };

@@ -1,0 +1,26 @@
+// texts.h: options of commands that measure on texts, and the streams of tokens that the texts become.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "cli/parser.h"
+#include "study/perplexity.h"
+
+namespace ordinal::cli {
+
+struct TextOptions {
+  std::vector<std::string> files;
+  std::string documents;
+  bool special = false;
+
+  void add_to(Parser& parser);
+  // Throws UsageError without a file; a command that has a text of its own does not call it.
+  void check() const;
+};
+
+// Throws Error for a model without a tokenizer and for a text that cannot be read or has no tokens.
+std::vector<TokenStream> read_streams(const TextOptions& options, const OpenedModel& opened, StartToken start);
+
+}  // namespace ordinal::cli

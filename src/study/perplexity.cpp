@@ -1,0 +1,205 @@
+// perplexity.cpp: see perplexity.h.
+#include "study/perplexity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "ordinal/error.h"
+
+namespace ordinal {
+namespace {
+
+constexpr Protocol kProtocols[] = {
+    {"rolling", Cut::rolling, 0, StartToken::always, false,
+     "windows that do not overlap, every token scored once, a start token before the text"},
+    {"gpt2", Cut::rolling, 32, StartToken::never, false,
+     "the GPT-2 paper's, as its authors described it later: a window that moves on 32 tokens at a time; the paper's "
+     "figures are per word of the original text"},
+    {"hf", Cut::strided, -1, StartToken::tokenizer, false,
+     "the recipe of Hugging Face's documentation: a window that moves on by half, means of windows weighted"},
+    {"llama.cpp", Cut::half, 0, StartToken::tokenizer, true,
+     "llama.cpp's perplexity tool: windows that do not overlap, the second half of each scored"},
+    {"harness", Cut::harness, 0, StartToken::always, false,
+     "lm-evaluation-harness's rolling log-likelihood: no overlap, the last window reaches back; figures per word and "
+     "byte"},
+};
+
+// White space as Python's str.split and \s have it, for words counted as others count them.
+bool is_space(uint32_t c) {
+  return (c >= 9 && c <= 13) || (c >= 28 && c <= 32) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+// The character at `at` and its bytes; a byte that begins none stands for itself.
+std::pair<uint32_t, size_t> character_at(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<uint8_t>(text[i])); };
+  const uint32_t first = byte(at);
+  const size_t more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
+  if (at + more >= text.size()) return {first, 1};
+  uint32_t c = more == 0 ? first : first & (0x3fu >> more);
+  for (size_t i = 1; i <= more; ++i) {
+    if ((byte(at + i) & 0xc0) != 0x80) return {first, 1};
+    c = c << 6 | (byte(at + i) & 0x3f);
+  }
+  return {c, more + 1};
+}
+
+void append(TokenStream& stream, std::string_view text, const Tokenizer& tokenizer, bool parse_special) {
+  std::vector<bool> word_begins(text.size(), false);
+  bool in_word = false;
+  for (size_t at = 0; at < text.size();) {
+    const auto [c, size] = character_at(text, at);
+    const bool space = is_space(c);
+    word_begins[at] = !space && !in_word;
+    in_word = !space;
+    at += size;
+  }
+  for (const TextToken& token :
+       tokenizer.encode_with_offsets(text, {.parse_special = parse_special, .add_bos = false})) {
+    stream.tokens.push_back(token.id);
+    stream.bytes.push_back(static_cast<int32_t>(token.end - token.begin));
+    stream.words.push_back(static_cast<int32_t>(
+        std::count(word_begins.begin() + token.begin, word_begins.begin() + token.end, true)));
+  }
+}
+
+void append_mark(TokenStream& stream, TokenId token) {
+  stream.tokens.push_back(token);
+  stream.bytes.push_back(0);
+  stream.words.push_back(0);
+}
+
+std::optional<TokenId> start_token(StartToken rule, const Tokenizer& tokenizer, const ModelConfig& config) {
+  const TokenId token = config.bos_id >= 0 ? config.bos_id : config.eos_ids.empty() ? -1 : config.eos_ids.front();
+  if (rule == StartToken::never || (rule == StartToken::tokenizer && !tokenizer.data().adds_bos)) return std::nullopt;
+  if (token < 0)
+    throw Error("the model has no token that starts a text", "a model with a start or an end token", "neither",
+                "--bos no: the first token of a text is then not scored");
+  return token;
+}
+
+// The documents of a text: what lies between lines of `line` alone, without the newlines around it.
+std::vector<std::string_view> documents_of(std::string_view text, std::string_view line) {
+  std::vector<std::string_view> documents;
+  const auto add = [&](std::string_view document) {
+    while (document.starts_with('\n')) document.remove_prefix(1);
+    while (document.ends_with('\n')) document.remove_suffix(1);
+    if (!document.empty()) documents.push_back(document);
+  };
+  size_t begin = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (text.substr(at, end - at) == line) {
+      add(text.substr(begin, at - begin));
+      begin = std::min(end + 1, text.size());
+    }
+    at = end + 1;
+  }
+  add(text.substr(begin));
+  return documents;
+}
+
+}  // namespace
+
+std::span<const Protocol> protocols() { return kProtocols; }
+
+const Protocol& protocol_from_name(std::string_view name) {
+  std::string names;
+  for (const Protocol& protocol : kProtocols) {
+    if (protocol.name == name) return protocol;
+    names += (names.empty() ? "" : ", ") + std::string(protocol.name);
+  }
+  throw Error("there is no protocol of this name", names, std::string(name));
+}
+
+TokenStream make_stream(std::string name, std::string_view text, const Tokenizer& tokenizer, const ModelConfig& config,
+                        const StreamOptions& options) {
+  TokenStream stream;
+  stream.name = std::move(name);
+  stream.start = start_token(options.start, tokenizer, config);
+  if (stream.start) append_mark(stream, *stream.start);
+  if (options.document_line.empty()) {
+    append(stream, text, tokenizer, options.parse_special);
+  } else {
+    if (config.eos_ids.empty())
+      throw Error("the model has no token that ends a document", "a model with an end token", "none",
+                  "texts in files of their own");
+    for (const std::string_view document : documents_of(text, options.document_line)) {
+      append(stream, document, tokenizer, options.parse_special);
+      append_mark(stream, config.eos_ids.front());
+    }
+  }
+  if (stream.tokens.size() <= (stream.start ? 1u : 0u))
+    throw Error("there is no text in " + stream.name, "a text of one token or more", "none");
+  return stream;
+}
+
+double TextScore::ppl() const { return std::exp(nll); }
+double TextScore::bits_per_byte() const {
+  return bytes > 0 ? total_nll / std::numbers::ln2 / static_cast<double>(bytes)
+                   : std::numeric_limits<double>::quiet_NaN();
+}
+double TextScore::word_ppl() const {
+  return words > 0 ? std::exp(total_nll / static_cast<double>(words)) : std::numeric_limits<double>::quiet_NaN();
+}
+
+PerplexityResult measure_perplexity(Session session, std::span<const TokenStream> streams, const Protocol& protocol,
+                                    int64_t ctx, int64_t stride,
+                                    const std::function<void(int64_t done, int64_t total)>& progress) {
+  std::vector<std::vector<Window>> plans;
+  int64_t total = 0, done = 0;
+  for (const TokenStream& stream : streams) {
+    plans.push_back(plan_windows(protocol.cut, static_cast<int64_t>(stream.tokens.size()), ctx, stride));
+    for (const Window& window : plans.back()) total += window.scored();
+  }
+  PerplexityResult result;
+  result.all.name = "all";
+  std::vector<double> all_values;
+  double all_sum = 0, all_weight = 0;
+  for (size_t i = 0; i < streams.size(); ++i) {
+    const TokenStream& stream = streams[i];
+    TextScore score;
+    score.name = stream.name;
+    score.tokens = static_cast<int64_t>(stream.tokens.size());
+    std::vector<double> values;
+    double sum = 0, weight = 0;
+    const auto sink = [&](const Prediction& prediction) {
+      const auto at = static_cast<size_t>(prediction.target);
+      const double nll = prediction.nll(0, stream.tokens[at]);
+      values.push_back(nll);
+      sum += prediction.window.weight * nll;
+      weight += prediction.window.weight;
+      score.total_nll += nll;
+      score.bytes += stream.bytes[at];
+      score.words += stream.words[at];
+    };
+    result.seconds += score_windows({&session, 1}, stream.tokens, plans[i],
+                                    protocol.start_in_each ? stream.start : std::nullopt, sink,
+                                    [&](int64_t now, int64_t) {
+                                      if (progress) progress(done + now, total);
+                                    })
+                          .front();
+    score.scored = static_cast<int64_t>(values.size());
+    done += score.scored;
+    score.nll = sum / weight;
+    score.stderr_ = estimate(values).stderr_;
+    all_sum += sum;
+    all_weight += weight;
+    all_values.insert(all_values.end(), values.begin(), values.end());
+    result.windows += static_cast<int64_t>(plans[i].size());
+    result.all.tokens += score.tokens;
+    result.all.scored += score.scored;
+    result.all.bytes += score.bytes;
+    result.all.words += score.words;
+    result.all.total_nll += score.total_nll;
+    result.macro_nll += score.nll / static_cast<double>(streams.size());
+    result.texts.push_back(std::move(score));
+  }
+  result.all.nll = all_sum / all_weight;
+  result.all.stderr_ = estimate(all_values).stderr_;
+  return result;
+}
+
+}  // namespace ordinal
