@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -88,7 +90,8 @@ void Notes::line(const std::string& text) const {
 Progress::Progress(std::string label, bool quiet)
     : label_(std::move(label)),
       active_(!quiet && isatty(STDERR_FILENO) != 0),
-      next_(Clock::now() + std::chrono::milliseconds(500)) {}
+      start_(Clock::now()),
+      next_(start_ + std::chrono::milliseconds(500)) {}
 
 void Progress::update(int64_t done, int64_t total) {
   if (!active_ || total <= 0 || Clock::now() < next_) return;
@@ -96,8 +99,9 @@ void Progress::update(int64_t done, int64_t total) {
   constexpr int kWidth = 30;
   const double part = static_cast<double>(done) / static_cast<double>(total);
   const auto filled = static_cast<size_t>(part * kWidth);
-  std::fprintf(stderr, "\r%s [%s%s] %3d%%", label_.c_str(), std::string(filled, '#').c_str(),
-               std::string(kWidth - filled, ' ').c_str(), static_cast<int>(part * 100.0));
+  const double left = std::chrono::duration<double>(Clock::now() - start_).count() * (1 - part) / std::max(part, 1e-9);
+  std::fprintf(stderr, "\r%s [%s%s] %3d%%, %.0f s left \x1b[K", label_.c_str(), std::string(filled, '#').c_str(),
+               std::string(kWidth - filled, ' ').c_str(), static_cast<int>(part * 100.0), std::ceil(left));
   std::fflush(stderr);
   shown_ = true;
 }

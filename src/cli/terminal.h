@@ -54,7 +54,7 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   std::string label_;
   bool shown_ = false, active_;
-  Clock::time_point next_;
+  Clock::time_point start_, next_;
 };
 
 // From now on SIGINT, SIGTERM and SIGHUP set a flag; a second one ends the program at once.
