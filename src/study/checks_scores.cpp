@@ -51,7 +51,7 @@ HeadTurn formula_turn(const Rotation& rotation, const std::string& scheme, int64
   return {.scheme = scheme, .in_double = true, .head_dim = head_dim, .turn = turn};
 }
 
-HeadTurn engine_turn(std::shared_ptr<const PositionScheme> scheme, const std::string& name, int64_t head_dim) {
+HeadTurn engine_turn(const std::shared_ptr<const PositionScheme>& scheme, const std::string& name, int64_t head_dim) {
   const auto turn = [scheme](const std::vector<double>& head, int64_t position) {
     std::vector<float> query;
     for (const double value : head) query.push_back(static_cast<float>(value));
@@ -133,7 +133,8 @@ ScorePenalty formula_penalty(std::vector<double> slopes, const std::string& sche
           }};
 }
 
-ScorePenalty engine_penalty(std::shared_ptr<const PositionScheme> scheme, const std::string& name, int64_t n_heads) {
+ScorePenalty engine_penalty(const std::shared_ptr<const PositionScheme>& scheme, const std::string& name,
+                            int64_t n_heads) {
   return {
       .scheme = name, .in_double = false, .n_heads = n_heads, .at = [scheme](int64_t head, int64_t query, int64_t key) {
         float score = 0;

@@ -30,7 +30,7 @@ struct Rotation {
 Rotation rotation_of(std::string_view spec, const AttentionShape& shape, const TensorLookup& lookup);
 
 HeadTurn formula_turn(const Rotation& rotation, const std::string& scheme, int64_t head_dim);
-HeadTurn engine_turn(std::shared_ptr<const PositionScheme> scheme, const std::string& name, int64_t head_dim);
+HeadTurn engine_turn(const std::shared_ptr<const PositionScheme>& scheme, const std::string& name, int64_t head_dim);
 
 // C3: scores at (5, 2) and at (1005, 1002) are the same.
 Check check_distance_only(const HeadTurn& head);
@@ -50,7 +50,8 @@ struct ScorePenalty {
 std::vector<double> alibi_slopes(int64_t n_heads, double max_bias, bool naive);
 
 ScorePenalty formula_penalty(std::vector<double> slopes, const std::string& scheme);
-ScorePenalty engine_penalty(std::shared_ptr<const PositionScheme> scheme, const std::string& name, int64_t n_heads);
+ScorePenalty engine_penalty(const std::shared_ptr<const PositionScheme>& scheme, const std::string& name,
+                            int64_t n_heads);
 
 // C15: a key one position back loses exactly its head's slope.
 Check check_slopes(const ScorePenalty& penalty, const std::vector<double>& slopes);

@@ -105,14 +105,16 @@ std::string param_of(const SchemeFacts& facts, std::string_view key) {
 }  // namespace
 
 double Sinusoid::frequency(int64_t pair) const {
-  const double exponent = t2t ? static_cast<double>(pair) / static_cast<double>(d_model / 2 - 1)
+  const int64_t pairs = d_model / 2;
+  const double exponent = t2t ? static_cast<double>(pair) / static_cast<double>(pairs - 1)
                               : static_cast<double>(2 * pair) / static_cast<double>(d_model);
   return std::exp(-std::log(base) * exponent);
 }
 
 std::vector<double> Sinusoid::row(int64_t position) const {
   std::vector<double> values(static_cast<size_t>(d_model));
-  for (int64_t i = 0; i < d_model / 2; ++i) {
+  const int64_t pairs = d_model / 2;
+  for (int64_t i = 0; i < pairs; ++i) {
     const double angle = static_cast<double>(position + first) * frequency(i);
     values[sine(i)] = scale * std::sin(angle);
     values[cosine(i)] = scale * std::cos(angle);
@@ -135,7 +137,8 @@ PositionRows formula_rows(const Sinusoid& sinusoid, const std::string& scheme) {
           }};
 }
 
-PositionRows engine_rows(std::shared_ptr<const PositionScheme> scheme, const std::string& name, int64_t d_model) {
+PositionRows engine_rows(const std::shared_ptr<const PositionScheme>& scheme, const std::string& name,
+                         int64_t d_model) {
   return {.scheme = name, .in_double = false, .d_model = d_model, .at = [scheme, d_model](int64_t p) {
             std::vector<float> row(static_cast<size_t>(d_model), 0.0f);
             scheme->add_to_embedding({&p, 1}, {row.data(), 1, d_model, d_model});
@@ -159,7 +162,7 @@ Check check_rotation(const PositionRows& rows, const Sinusoid& sinusoid) {
   }
   // An angle of n radians is known to n times the precision of a double.
   const double bound = (rows.in_double ? 1e-12 : 1e-6) * std::abs(sinusoid.scale) *
-                       std::max(1.0, static_cast<double>(sinusoid.first) / static_cast<double>(kCount));
+                       std::max(1.0, static_cast<double>(sinusoid.first) / 1000);
   return check_near(label_of(rows, "C1", "37 positions on are one rotation, p < 1000: error"), error, 0, bound);
 }
 

@@ -40,7 +40,7 @@ struct Sinusoid {
 Sinusoid sinusoid_of(const SchemeFacts& facts, int64_t d_model);
 
 PositionRows formula_rows(const Sinusoid& sinusoid, const std::string& scheme);
-PositionRows engine_rows(std::shared_ptr<const PositionScheme> scheme, const std::string& name, int64_t d_model);
+PositionRows engine_rows(const std::shared_ptr<const PositionScheme>& scheme, const std::string& name, int64_t d_model);
 
 // C1: a step of k positions is one rotation of every pair, wherever it starts.
 Check check_rotation(const PositionRows& rows, const Sinusoid& sinusoid);
