@@ -223,7 +223,8 @@ Checks check_checkpoint(const std::shared_ptr<const Model>& model, std::string_v
   // LayerNorm takes away what a lab scheme adds to all channels alike, so nothing is promised of them there.
   const bool unseen = kind == "lab" && c.norm == NormKind::layer_norm;
   if (!unseen) append(checks, check_shift(subject));
-  const bool blind = c.n_layers == 1 && (names.front() == "none" || unseen);
+  const bool nothing = std::ranges::all_of(names, [](const std::string& name) { return name == "none"; });
+  const bool blind = c.n_layers == 1 && (nothing || unseen);
   if (c.n_layers > 1 || blind || !merges_near_distances(subject.scheme->facts()))
     checks.push_back(check_word_order(subject, !blind));
   if (kind != "relative") {

@@ -420,7 +420,8 @@ TEST_CASE("checks: a checkpoint's are those that make sense on it") {
   using Strings = std::vector<std::string>;
   CHECK(ids_of(check_checkpoint(deep(), "learned")) == Strings{"C4", "C8", "C10", "C13", "C14"});
   CHECK(ids_of(check_checkpoint(deep(), "native")) == Strings{"C4", "C8", "C14"});
-  for (const char* spec : {"native", "learned", "learned:beyond=wrap", "sinusoidal", "rope", "alibi", "index"}) {
+  for (const char* spec : {"native", "learned", "learned:beyond=wrap", "sinusoidal", "rope", "alibi", "index",
+                           "none;layers=0:alibi", "sinusoidal;layers=0:none"}) {
     CAPTURE(spec);
     CHECK(all_pass(check_checkpoint(deep(), spec)));
     CHECK(all_pass(check_checkpoint(single(), spec)));
