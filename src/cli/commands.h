@@ -17,6 +17,7 @@ int run_convert(Arguments arguments);
 int run_inspect(Arguments arguments);
 int run_perplexity(Arguments arguments);
 int run_positions(Arguments arguments);
+int run_positions_check(Arguments arguments);  // ordinal positions check
 int run_bench(Arguments arguments);
 
 }  // namespace ordinal::cli

@@ -178,6 +178,18 @@ std::string to_json(std::span<const SchemeRow> schemes) {
   return dump(json);
 }
 
+std::string to_json(std::span<const CheckRow> checks) {
+  Json array = Json::array();
+  for (const CheckRow& check : checks) {
+    Json row = {{"id", check.id}, {"what", check.what}, {"scheme", check.scheme}, {"measured", check.measured}};
+    row["expected"] = check.expected.empty() ? Json(nullptr) : Json(check.expected);
+    row["tolerance"] = check.tolerance ? Json(*check.tolerance) : Json(nullptr);
+    row["pass"] = check.pass;
+    array.push_back(std::move(row));
+  }
+  return dump(array);
+}
+
 std::string text_json(std::span<const int32_t> ids, const std::string& text) {
   return dump({{"ids", std::vector<int32_t>(ids.begin(), ids.end())}, {"text", text}});
 }

@@ -20,6 +20,7 @@ std::string to_json(const Converted& result);
 std::string to_json(std::span<const Measured> rows);  // an array
 std::string to_json(const Perplexity& result);
 std::string to_json(std::span<const SchemeRow> schemes);
+std::string to_json(std::span<const CheckRow> checks);  // an array
 
 // The text that ids stand for.
 std::string text_json(std::span<const int32_t> ids, const std::string& text);

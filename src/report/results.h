@@ -119,4 +119,13 @@ struct SchemeRow {
   std::string name, kind, summary;
 };
 
+// A number that was measured and where it should lie; `expected` is "" when it is only shown.
+struct CheckRow {
+  std::string id, what, scheme;
+  double measured = 0;
+  std::string expected;
+  std::optional<double> tolerance;
+  bool pass = false;
+};
+
 }  // namespace ordinal::report

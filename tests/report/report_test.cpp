@@ -1,4 +1,5 @@
 // report_test.cpp: JSON, tables and .npy headers from plain structs.
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "report/json.h"
@@ -107,4 +108,14 @@ TEST_CASE("report: a .npy file appears when it is whole") {
   file.add(row);
   file.finish();
   CHECK(std::filesystem::file_size(path) == npy_header(std::vector<int64_t>{2, 2}).size() + 16);
+}
+
+TEST_CASE("report: checks in JSON have every key, null where there is no number") {
+  std::vector<CheckRow> rows(2);
+  rows[0] = {"C1", "what", "rope", 0.5, "0", 1e-12, false};
+  rows[1] = {"C13", "\"x\"", "learned", std::nan(""), "", {}, true};
+  CHECK(to_json(rows) ==
+        "[{\"id\":\"C1\",\"what\":\"what\",\"scheme\":\"rope\",\"measured\":0.5,\"expected\":\"0\",\"tolerance\":1e-12,"
+        "\"pass\":false},{\"id\":\"C13\",\"what\":\"\\\"x\\\"\",\"scheme\":\"learned\",\"measured\":null,"
+        "\"expected\":null,\"tolerance\":null,\"pass\":true}]");
 }
