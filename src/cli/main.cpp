@@ -33,6 +33,7 @@ constexpr Command kCommands[] = {
     {"detokenize", "token ids to text", run_detokenize},
     {"convert", "a checkpoint of another program to a model file", run_convert},
     {"inspect", "what a model file holds", run_inspect},
+    {"compare", "the same weights under several position schemes", run_compare},
     {"perplexity", "how well a model predicts texts", run_perplexity},
     {"positions", "the position schemes there are", run_positions},
     {"bench", "how fast a model runs on this machine", run_bench},

@@ -14,17 +14,10 @@
 #include "ordinal/error.h"
 
 namespace ordinal::cli {
-namespace {
+
 namespace fs = std::filesystem;
 
-// Beside the binary, above build/release in the source tree, under the prefix of an installed bin/ordinal.
-std::vector<fs::path> model_folders() {
-  std::error_code unknown;
-  const fs::path here = fs::read_symlink("/proc/self/exe", unknown).parent_path();
-  if (here.empty()) return {};
-  return {here / "models", here.parent_path().parent_path() / "models",
-          here.parent_path() / "share" / "ordinal" / "models"};
-}
+namespace {
 
 // default.ordinal, else the first model by name.
 std::string model_in(const fs::path& folder) {
@@ -37,6 +30,15 @@ std::string model_in(const fs::path& folder) {
 }
 
 }  // namespace
+
+// Beside the binary, above build/release in the source tree, under the prefix of an installed bin/ordinal.
+std::vector<fs::path> model_folders() {
+  std::error_code unknown;
+  const fs::path here = fs::read_symlink("/proc/self/exe", unknown).parent_path();
+  if (here.empty()) return {};
+  return {here / "models", here.parent_path().parent_path() / "models",
+          here.parent_path() / "share" / "ordinal" / "models"};
+}
 
 void ModelOptions::add_to(Parser& parser) {
   parser.option("-m,--model", "MODEL", model,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ struct OpenedModel {
   double load_ms = 0;
 };
 
+// Where default models are looked for, in this order.
+std::vector<std::filesystem::path> model_folders();
 // The path to use: -m, ORDINAL_MODEL, or the default model. Throws Error, naming the places, when there is none.
 std::string model_path(const ModelOptions& options);
 // Opens an Ordinal file, or converts a foreign checkpoint in memory, saying so.

@@ -2,6 +2,7 @@
 #include "cli/texts.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "ordinal/error.h"
 
@@ -18,6 +19,14 @@ void TextOptions::check() const {
   if (files.empty()) throw UsageError{"there is no text to measure on", "-f FILE, or -f - for standard input"};
   if (std::ranges::count(files, "-") > 1)
     throw UsageError{"standard input can be read once\n  expected: one -f -", ""};
+}
+
+std::string default_text_path() {
+  for (const std::filesystem::path& folder : model_folders()) {
+    std::error_code unknown;
+    if (std::filesystem::exists(folder / "story.txt", unknown)) return (folder / "story.txt").string();
+  }
+  throw Error("there is no text to compare on", "-f FILE, or story.txt beside the default model", "neither");
 }
 
 std::vector<TokenStream> read_streams(const TextOptions& options, const OpenedModel& opened, StartToken start) {

@@ -1,0 +1,149 @@
+// compare.cpp: `ordinal compare`.
+#include "study/compare.h"
+
+#include <cstdlib>
+
+#include <chrono>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "cli/texts.h"
+#include "format/output_file.h"
+#include "ordinal/error.h"
+#include "report/compared_text.h"
+#include "report/text.h"
+
+namespace ordinal::cli {
+namespace {
+
+constexpr const char* kDefaultPrompt = "Once upon a time there lived";
+
+struct Options {
+  ModelOptions model;
+  TextOptions texts;
+  std::string positions, lengths;
+  std::optional<std::string> prompt;
+  int64_t new_tokens = 24, threads = 0, tokens = 0;
+  std::optional<uint64_t> seed;
+  std::optional<std::string> html, json, csv;
+  bool quiet = false;
+};
+
+std::vector<int64_t> read_lengths(const std::string& text) {
+  std::vector<int64_t> lengths;
+  for (size_t at = 0; !text.empty() && at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    lengths.push_back(parse_integer(text.substr(at, end - at), "--lengths"));
+    at = end + 1;
+  }
+  return lengths;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  if (path == "-") return write_out(text);
+  OutputFile file = OutputFile::on_disk(path);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+// As it can be typed again.
+std::string command_line(Arguments arguments) {
+  std::string line = "ordinal compare";
+  for (const std::string& argument : arguments) {
+    const bool plain = !argument.empty() && argument.find_first_of(" \t\n'\"\\$&|;<>()*?#`!") == std::string::npos;
+    std::string quoted;
+    for (const char c : argument) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+    line += plain ? " " + argument : " '" + quoted + "'";
+  }
+  return line;
+}
+
+}  // namespace
+
+int run_compare(Arguments arguments) {
+  Options o;
+  Parser parser("compare",
+                "Runs the same weights and text under several position schemes, side by side, and says what each does "
+                "to the loss, inside the trained length and beyond. Each row says whether the weights were trained for "
+                "its scheme.",
+                "ordinal compare -f book.txt --positions native,rope,alibi,none --lengths 128,256,512 --html page.html");
+  o.model.add_to(parser);
+  o.texts.add_to(parser);
+  parser.option("--positions", "LIST", o.positions,
+                "schemes with commas between them [default: all the weights were trained under; for one, also all that "
+                "need no tensors]");
+  parser.option("--lengths", "LIST", o.lengths,
+                "windows in tokens [default: a quarter, half, one, two and four times the trained length]");
+  parser.option("--prompt", "TEXT", o.prompt, std::string("a prompt to continue [default: ") + kDefaultPrompt + "]");
+  parser.option("-n,--new-tokens", "N", o.new_tokens, "tokens of the continuations [default: 24]");
+  parser.option("--tokens", "N", o.tokens, "score the first N tokens of the text; 0: all [default: 0]");
+  parser.option("--seed", "S", o.seed, "for shuffled and made-up tokens [default: 1]");
+  parser.option("-t,--threads", "N", o.threads, "threads; 0 uses every processor that the process may use [default: 0]");
+  parser.option("--html", "FILE", o.html, "write a page with charts, which needs nothing else");
+  parser.option("--json", "FILE", o.json, "write all figures as JSON; - for standard output, in place of the tables");
+  parser.option("--csv", "FILE", o.csv, "write the rows as CSV; - for standard output, in place of the tables");
+  parser.flag("-q,--quiet", o.quiet, "no notes on standard error");
+  if (!parser.parse(arguments)) return 0;
+  if (o.threads < 0 || o.threads > 1024)
+    throw Error("the number of threads (-t) is out of range", "0 to 1024", std::to_string(o.threads));
+  if (o.new_tokens < 0 || o.tokens < 0)
+    throw Error("a number of tokens is below 0", "0 or more", std::to_string(std::min(o.new_tokens, o.tokens)));
+  if ((o.html == "-") + (o.json == "-") + (o.csv == "-") > 1)
+    throw UsageError{"two results for standard output\n  expected: one of --html, --json and --csv with -", ""};
+  CompareOptions options;
+  if (!o.positions.empty()) options.positions = split_position_list(o.positions);
+  options.lengths = read_lengths(o.lengths);
+  options.new_tokens = o.new_tokens;
+  options.seed = o.seed.value_or(1);
+  options.n_threads = static_cast<int>(o.threads);
+
+  watch_signals();
+  const Notes notes(o.quiet);
+  if (o.texts.files.empty()) o.texts.files.push_back(default_text_path());
+  if (o.texts.files.size() > 1)
+    throw UsageError{"compare takes one text\n  expected: one -f FILE", "join the files: cat A B | ordinal compare -f -"};
+  const auto start = std::chrono::steady_clock::now();
+  const OpenedModel opened = open_model(o.model, notes);
+  const bool has_start = opened.model->config().bos_id >= 0 || !opened.model->config().eos_ids.empty();
+  std::vector<TokenStream> streams =
+      read_streams(o.texts, opened, has_start ? StartToken::always : StartToken::never);
+  TokenStream& stream = streams.front();
+  if (o.tokens > 0 && o.tokens < static_cast<int64_t>(stream.tokens.size())) {
+    stream.tokens.resize(static_cast<size_t>(o.tokens));
+    stream.bytes.resize(stream.tokens.size());
+    stream.words.resize(stream.tokens.size());
+  }
+  const std::string prompt = o.prompt.value_or(kDefaultPrompt);
+  if (!prompt.empty()) options.prompt = opened.tokenizer->encode(prompt, {.parse_special = o.texts.special});
+
+  Progress progress("comparing", o.quiet);
+  report::Compared result =
+      compare(opened.model, *opened.tokenizer, stream, options, [&](int64_t done, int64_t total) {
+        throw_if_interrupted();
+        progress.update(done, total);
+      });
+  progress.clear();
+  result.model = opened.path;
+  result.prompt = prompt;
+  TokenId previous = -1;
+  for (const TokenId id : options.prompt) {
+    result.prompt_pieces.push_back(opened.tokenizer->decode_next(previous, id, true));
+    previous = id;
+  }
+  result.command = command_line(arguments);
+  result.version = kVersion;
+  result.headlines = headlines_of(result);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  if (o.json) write_file(*o.json, report::to_json(result) + "\n");
+  if (o.csv) write_file(*o.csv, report::to_csv(result));
+  if (o.json != "-" && o.csv != "-" && o.html != "-")
+    write_out(report::to_text(result, output_is_terminal() && std::getenv("NO_COLOR") == nullptr));
+  for (const std::optional<std::string>& file : {o.html, o.json, o.csv})
+    if (file && *file != "-") notes.say("wrote " + *file);
+  notes.say(report::fixed(result.seconds, 1) + " s");
+  return 0;
+}
+
+}  // namespace ordinal::cli
