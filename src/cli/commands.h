@@ -16,6 +16,7 @@ int run_detokenize(Arguments arguments);
 int run_convert(Arguments arguments);
 int run_inspect(Arguments arguments);
 int run_positions(Arguments arguments);
+int run_positions_plot(Arguments arguments);
 int run_bench(Arguments arguments);
 
 }  // namespace ordinal::cli
