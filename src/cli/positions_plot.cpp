@@ -34,6 +34,7 @@ void check(const Options& o) {
   if (!o.output) throw UsageError{"no file was named for the picture", "-o FILE.svg, or -o - for standard output"};
   if (o.example && o.model.model)
     throw UsageError{"--example stands in for a model's tables; it does not go with -m", "leave one of them out"};
+  if (!o.model.vocab.empty() && !o.model.model) throw UsageError{"--vocab is of a checkpoint, and there is none", "-m"};
   check_range("--ctx", o.ctx, 1, int64_t{1} << 40);
   check_range("--positions", o.positions, 1, kMostPositions);
   check_range("--dims", o.dims, 2, kMostDims);
@@ -109,7 +110,11 @@ int run_positions_plot(Arguments arguments) {
   parser.option("--ids", "1,2,3", o.prompt.ids, "the text as token ids");
   parser.option("-o,--output", "FILE.svg", o.output, "write the picture to this file; - for standard output");
   parser.option("--kind", "KIND", o.kind, kind_help());
-  o.model.add_to(parser);
+  parser.option("-m,--model", "MODEL", o.model.model,
+                "a model file, or a checkpoint of another program: its shape, its tables, and what it does with a text "
+                "[default: none, a made-up shape]");
+  parser.option("--vocab", "DIR", o.model.vocab,
+                "where a foreign checkpoint's tokenizer is [default: beside its weights]");
   parser.flag("--example", o.example, "made-up tables for a scheme that has some, in place of a model's");
   parser.option("--ctx", "N", o.ctx, "the context, for schemes that depend on it [default: the trained length]");
   parser.option("--positions", "N", o.positions, "positions, distances or tokens to show [default: by kind]");
@@ -128,7 +133,7 @@ int run_positions_plot(Arguments arguments) {
   const Notes notes(o.quiet);
   PictureInput input;
   OpenedModel opened;
-  if (o.model.model || !o.model.vocab.empty()) {
+  if (o.model.model) {
     opened = open_model(o.model, notes);
     input.model = opened.model;
     if (o.heads) throw UsageError{"--heads is for a made-up model; it does not go with -m", "--head N for one of them"};
