@@ -62,12 +62,22 @@ Figure draw_heat_map(const PictureInput& input) {
               .value_title = "added to x"};
   for (int64_t dim = 0; dim < dims; ++dim)
     for (const double value : column(rows.grid, dim)) map.values.push_back(value);
+  // A few numbers far above the others, as at the start of a trained table, would leave those pale.
+  std::vector<double> sizes = map.values;
+  for (double& size : sizes) size = std::abs(size);
+  std::ranges::sort(sizes);
+  const double usual = sizes[sizes.size() * 98 / 100];
+  const bool cut = sizes.back() > 1.5 * usual && usual > 0;
+  if (cut) map.most = usual;
   Figure figure = figure_of("heatmap", input.spec, "Added to the embedding by " + rows.scheme->spec(),
                             "Heat map: a column per position, a row per dimension; red is above 0, blue below.");
   figure.panels = {std::move(map)};
   figure.panel_height = 420;
   figure.notes = {width_text(rows.grid) +
                   (dims < rows.grid.cols ? ", of which the first " + std::to_string(dims) + " are shown." : ".")};
+  if (cut)
+    figure.notes.push_back("Full colour is " + report::fixed(usual, 3) + " or more; the largest is " +
+                           report::fixed(sizes.back(), 3) + ".");
   if (input.example) figure.notes.push_back("An example: a seeded table, not a trained one.");
   return figure;
 }

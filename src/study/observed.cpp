@@ -16,6 +16,12 @@ std::vector<Grid> attention_maps(const std::shared_ptr<const Model>& model, Sess
     throw Error("the model has no layer " + std::to_string(layer), "layers 0 to " + std::to_string(config.n_layers - 1),
                 std::to_string(layer));
   const auto tokens = static_cast<int64_t>(ids.size());
+  constexpr int64_t kMostWeights = int64_t{1} << 27;  // a GiB of them
+  if (tokens * tokens > kMostWeights / config.n_heads)
+    throw Error(
+        "the attention of " + std::to_string(tokens) + " tokens is too much to keep",
+        "at most " + std::to_string(kMostWeights) + " weights over " + std::to_string(config.n_heads) + " heads",
+        std::to_string(tokens) + " x " + std::to_string(tokens) + " a head", "a smaller --positions");
   std::vector<Grid> maps(static_cast<size_t>(config.n_heads), Grid(tokens, tokens));
   // Several threads at once, but each row of a head comes once. A row sees as many keys as its place says.
   options.observer = [&](const Observed& seen) {
