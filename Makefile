@@ -69,7 +69,7 @@ objects = $(patsubst %.cpp,$(B)/%.o,$(1))
 quietly = $(if $(V),,@echo '  $(firstword $(1)) $@'; )$(1)
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-isa parity sanitize thread fuzz arm64 example bench lint lint-rules tidy format golden model \
+.PHONY: all demo test test-isa parity sanitize thread fuzz arm64 example bench lint lint-rules tidy format golden pictures model \
   install uninstall packages clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -198,6 +198,9 @@ build/venv/%.ok: tools/%-requirements.txt | build/packages/python.ok
 golden: build/venv/parity.ok  ## the golden files again, from their scripts
 	build/venv/bin/python tools/make_goldens.py
 	build/venv/bin/python tools/make_tokenizer_goldens.py
+
+pictures: all  ## the pictures in docs/positions again
+	tools/make_pictures.sh $(B)/ordinal docs/positions
 
 model: all  ## train the shipped model again: TRAIN=file VALID=file (hours)
 	tools/make_model.sh "$(TRAIN)" "$(VALID)"

@@ -19,6 +19,7 @@ int run_compare(Arguments arguments);
 int run_perplexity(Arguments arguments);
 int run_positions(Arguments arguments);
 int run_positions_check(Arguments arguments);  // ordinal positions check
+int run_positions_plot(Arguments arguments);
 int run_bench(Arguments arguments);
 
 }  // namespace ordinal::cli

@@ -63,11 +63,12 @@ std::string command_line(Arguments arguments) {
 
 int run_compare(Arguments arguments) {
   Options o;
-  Parser parser("compare",
-                "Runs the same weights and text under several position schemes, side by side, and says what each does "
-                "to the loss, inside the trained length and beyond. Each row says whether the weights were trained for "
-                "its scheme.",
-                "ordinal compare -f book.txt --positions native,rope,alibi,none --lengths 128,256,512 --html page.html");
+  Parser parser(
+      "compare",
+      "Runs the same weights and text under several position schemes, side by side, and says what each does "
+      "to the loss, inside the trained length and beyond. Each row says whether the weights were trained for "
+      "its scheme.",
+      "ordinal compare -f book.txt --positions native,rope,alibi,none --lengths 128,256,512 --html page.html");
   o.model.add_to(parser);
   o.texts.add_to(parser);
   parser.option("--positions", "LIST", o.positions,
@@ -79,7 +80,8 @@ int run_compare(Arguments arguments) {
   parser.option("-n,--new-tokens", "N", o.new_tokens, "tokens of the continuations [default: 24]");
   parser.option("--tokens", "N", o.tokens, "score the first N tokens of the text; 0: all [default: 0]");
   parser.option("--seed", "S", o.seed, "for shuffled and made-up tokens [default: 1]");
-  parser.option("-t,--threads", "N", o.threads, "threads; 0 uses every processor that the process may use [default: 0]");
+  parser.option("-t,--threads", "N", o.threads,
+                "threads; 0 uses every processor that the process may use [default: 0]");
   parser.option("--html", "FILE", o.html, "write a page with charts, which needs nothing else");
   parser.option("--json", "FILE", o.json, "write all figures as JSON; - for standard output, in place of the tables");
   parser.option("--csv", "FILE", o.csv, "write the rows as CSV; - for standard output, in place of the tables");
@@ -102,12 +104,12 @@ int run_compare(Arguments arguments) {
   const Notes notes(o.quiet);
   if (o.texts.files.empty()) o.texts.files.push_back(default_text_path());
   if (o.texts.files.size() > 1)
-    throw UsageError{"compare takes one text\n  expected: one -f FILE", "join the files: cat A B | ordinal compare -f -"};
+    throw UsageError{"compare takes one text\n  expected: one -f FILE",
+                     "join the files: cat A B | ordinal compare -f -"};
   const auto start = std::chrono::steady_clock::now();
   const OpenedModel opened = open_model(o.model, notes);
   const bool has_start = opened.model->config().bos_id >= 0 || !opened.model->config().eos_ids.empty();
-  std::vector<TokenStream> streams =
-      read_streams(o.texts, opened, has_start ? StartToken::always : StartToken::never);
+  std::vector<TokenStream> streams = read_streams(o.texts, opened, has_start ? StartToken::always : StartToken::never);
   TokenStream& stream = streams.front();
   if (o.tokens > 0 && o.tokens < static_cast<int64_t>(stream.tokens.size())) {
     stream.tokens.resize(static_cast<size_t>(o.tokens));
@@ -118,11 +120,10 @@ int run_compare(Arguments arguments) {
   if (!prompt.empty()) options.prompt = opened.tokenizer->encode(prompt, {.parse_special = o.texts.special});
 
   Progress progress("comparing", o.quiet);
-  report::Compared result =
-      compare(opened.model, *opened.tokenizer, stream, options, [&](int64_t done, int64_t total) {
-        throw_if_interrupted();
-        progress.update(done, total);
-      });
+  report::Compared result = compare(opened.model, *opened.tokenizer, stream, options, [&](int64_t done, int64_t total) {
+    throw_if_interrupted();
+    progress.update(done, total);
+  });
   progress.clear();
   result.model = opened.path;
   result.prompt = prompt;

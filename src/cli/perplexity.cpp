@@ -62,10 +62,11 @@ int run_perplexity(Arguments arguments) {
   Options o;
   std::string names;
   for (const Protocol& protocol : protocols()) names += (names.empty() ? "" : ", ") + std::string(protocol.name);
-  Parser parser("perplexity",
-                "Measures how well a model predicts texts: nats and perplexity per token, perplexity per word, bits per "
-                "byte, each text by itself and all together. +- is the standard error of nats/token.",
-                "ordinal perplexity -f book.txt --ctx 256 --stride 128 --position rope");
+  Parser parser(
+      "perplexity",
+      "Measures how well a model predicts texts: nats and perplexity per token, perplexity per word, bits per "
+      "byte, each text by itself and all together. +- is the standard error of nats/token.",
+      "ordinal perplexity -f book.txt --ctx 256 --stride 128 --position rope");
   o.texts.add_to(parser);
   o.model.add_to(parser);
   parser.option("--protocol", "NAME", o.protocol,

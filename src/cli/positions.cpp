@@ -11,17 +11,20 @@ namespace ordinal::cli {
 
 int run_positions(Arguments arguments) {
   if (!arguments.empty() && arguments[0] == "check") return run_positions_check(arguments.subspan(1));
+  if (!arguments.empty() && arguments[0] == "plot") return run_positions_plot(arguments.subspan(1));
   std::optional<std::string> action;
   bool json = false;
   Parser parser("positions",
                 "Lists the position schemes: what --position takes, as NAME or NAME:KEY=VALUE,KEY=VALUE. Relative ones "
                 "give the same scores when all positions move together.",
                 "ordinal positions list");
-  parser.positional("action", action, "list, or check: see `ordinal positions check --help` [default: list]");
+  parser.positional(
+      "action", action,
+      "list; or check or plot, which have options of their own: `ordinal positions check --help` [default: list]");
   parser.flag("--json", json, "an array of name, kind, summary");
   if (!parser.parse(arguments)) return 0;
   if (action && *action != "list")
-    throw UsageError{"positions has no action '" + report::escaped(*action) + "'\n  expected: list, check",
+    throw UsageError{"positions has no action '" + report::escaped(*action) + "'\n  expected: list, check, plot",
                      "ordinal positions list"};
 
   std::vector<report::SchemeRow> schemes;

@@ -17,8 +17,7 @@ void TextOptions::add_to(Parser& parser) {
 
 void TextOptions::check() const {
   if (files.empty()) throw UsageError{"there is no text to measure on", "-f FILE, or -f - for standard input"};
-  if (std::ranges::count(files, "-") > 1)
-    throw UsageError{"standard input can be read once\n  expected: one -f -", ""};
+  if (std::ranges::count(files, "-") > 1) throw UsageError{"standard input can be read once\n  expected: one -f -", ""};
 }
 
 std::string default_text_path() {
@@ -36,9 +35,9 @@ std::vector<TokenStream> read_streams(const TextOptions& options, const OpenedMo
   std::vector<TokenStream> streams;
   for (const std::string& file : options.files) {
     const std::string text = file == "-" ? read_input() : read_text_file(file);
-    streams.push_back(make_stream(
-        file, text, *opened.tokenizer, opened.model->config(),
-        {.start = start, .parse_special = options.special, .document_line = options.documents}));
+    streams.push_back(
+        make_stream(file, text, *opened.tokenizer, opened.model->config(),
+                    {.start = start, .parse_special = options.special, .document_line = options.documents}));
   }
   return streams;
 }

@@ -28,15 +28,16 @@ struct ComparedScheme {
   std::vector<std::string> continuation;  // pieces
   int64_t differs_at = -1;
 
-  // Nats per token of the last quarter of windows of the trained length, as written and with the tokens before shuffled.
+  // Nats per token of the last quarter of windows of the trained length, as written and with the tokens before
+  // shuffled.
   std::optional<double> in_order, shuffled;
 
   std::vector<std::vector<double>> attention_distance;     // [layers][heads]: mean distance looked back, in tokens
   std::vector<std::vector<std::vector<float>>> attention;  // [layers][T][T] on the prompt, mean of the heads
 
-  double ms_per_token = 0;    // over all text scored at the trained length
-  int64_t cache_bytes = 0;    // keys and values at the trained length
-  int64_t table_bytes = 0;    // of the model's tensors that the scheme reads
+  double ms_per_token = 0;  // over all text scored at the trained length
+  int64_t cache_bytes = 0;  // keys and values at the trained length
+  int64_t table_bytes = 0;  // of the model's tensors that the scheme reads
 };
 
 // One scheme at one length under one protocol. Differences are to the native scheme, on the same tokens.
@@ -51,7 +52,7 @@ struct ComparedRow {
   double nll = 0, ppl = 0, bits_per_byte = 0, stderr_ = 0;
   std::optional<double> delta_nll, delta_low, delta_high;  // mean and 95 % interval of the paired differences
   std::optional<double> kl, top1_agreement;                // native's prediction against this one's
-  std::vector<double> loss_by_position;                    // nats; place i: targets of positions [i * step, (i+1) * step)
+  std::vector<double> loss_by_position;  // nats; place i: targets of positions [i * step, (i+1) * step)
   int64_t loss_step = 1;
   double ms_per_token = 0;
 };

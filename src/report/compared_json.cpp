@@ -18,7 +18,8 @@ std::string joined(const std::vector<std::string>& pieces) {
 }
 
 Json json_of(const ComparedRow& row, const std::string& continuation) {
-  Json json = {{"position", row.position}, {"trained", row.trained}, {"length", row.length}, {"protocol", row.protocol}};
+  Json json = {
+      {"position", row.position}, {"trained", row.trained}, {"length", row.length}, {"protocol", row.protocol}};
   const bool ran = row.refused.empty();
   const auto number = [&](double value) { return ran ? Json(value) : Json(nullptr); };
   json.update({{"nll", number(row.nll)},
@@ -76,21 +77,23 @@ std::string to_json(const Compared& result) {
                       {"length", row.length},
                       {"accuracy", json_of(row.accuracy)},
                       {"tokens", row.tokens}});
-  json.update({{"matrix", {{"length", result.matrix_length}, {"positions", result.matrix}, {"kl", result.kl}, {"top1", result.top1}}},
-               {"headlines", result.headlines},
-               {"trained_positions", result.trained_positions},
-               {"trained_length", result.trained_length},
-               {"parameters", result.parameters},
-               {"lengths", result.lengths},
-               {"text_tokens", result.text_tokens},
-               {"text_bytes", result.text_bytes},
-               {"unigram_nll", result.unigram_nll},
-               {"prompt", result.prompt},
-               {"prompt_pieces", result.prompt_pieces},
-               {"seed", result.seed},
-               {"command", result.command},
-               {"version", result.version},
-               {"seconds", result.seconds}});
+  json.update(
+      {{"matrix",
+        {{"length", result.matrix_length}, {"positions", result.matrix}, {"kl", result.kl}, {"top1", result.top1}}},
+       {"headlines", result.headlines},
+       {"trained_positions", result.trained_positions},
+       {"trained_length", result.trained_length},
+       {"parameters", result.parameters},
+       {"lengths", result.lengths},
+       {"text_tokens", result.text_tokens},
+       {"text_bytes", result.text_bytes},
+       {"unigram_nll", result.unigram_nll},
+       {"prompt", result.prompt},
+       {"prompt_pieces", result.prompt_pieces},
+       {"seed", result.seed},
+       {"command", result.command},
+       {"version", result.version},
+       {"seconds", result.seconds}});
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kStandings = {"trained", "jointly", "exact", "untrained", "refused"};
 constexpr std::array<std::string_view, 5> kMeanings = {
-    "the weights were trained under this scheme alone",
-    "the weights were trained under this scheme among others",
+    "the weights were trained under this scheme alone", "the weights were trained under this scheme among others",
     "the same bits as a scheme the weights were trained under, inside the trained length",
     "positions the weights never saw: how they lean on their own, no verdict on the scheme",
     "not run, for the reason given"};
@@ -23,7 +22,9 @@ constexpr std::array<std::string_view, 5> kMeanings = {
 // Escape codes for a standing: what was trained is plain, what was not is dim, what did not run is red.
 std::string painted(const std::string& text, Standing standing, bool colour) {
   if (!colour) return text;
-  const char* code = standing == Standing::refused ? "\x1b[31m" : standing == Standing::untrained ? "\x1b[2m" : "\x1b[32m";
+  const char* code = standing == Standing::refused     ? "\x1b[31m"
+                     : standing == Standing::untrained ? "\x1b[2m"
+                                                       : "\x1b[32m";
   return code + text + "\x1b[0m";
 }
 
@@ -63,11 +64,11 @@ std::string loss_table(const Compared& result, bool colour) {
     if (!row.refused.empty()) {
       line.insert(line.end(), {"-", "-", "-", "-", row.refused, "-", "-", "-"});
     } else {
-      const std::string delta = row.delta_nll ? signed_fixed(*row.delta_nll, 3) + " [" + signed_fixed(*row.delta_low, 3) +
-                                                    ", " + signed_fixed(*row.delta_high, 3) + "]"
-                                              : "-";
-      const std::string same =
-          row.top1_agreement ? fixed(100 * *row.top1_agreement, 1) + " %" : "-";
+      const std::string delta = row.delta_nll
+                                    ? signed_fixed(*row.delta_nll, 3) + " [" + signed_fixed(*row.delta_low, 3) + ", " +
+                                          signed_fixed(*row.delta_high, 3) + "]"
+                                    : "-";
+      const std::string same = row.top1_agreement ? fixed(100 * *row.top1_agreement, 1) + " %" : "-";
       line.insert(line.end(), {fixed(row.nll, 4), fixed(row.stderr_, 4), fixed(row.ppl, 2), fixed(row.bits_per_byte, 4),
                                delta, or_dash(row.kl, 4), same, fixed(row.ms_per_token, 3)});
     }
@@ -86,11 +87,10 @@ std::string scheme_table(const Compared& result, bool colour) {
     size_t heads = 0;
     for (const std::vector<double>& layer : scheme.attention_distance)
       for (const double head : layer) distance += head, ++heads;
-    cells.push_back({scheme.position, std::string(standing_name(scheme.standing)), or_dash(scheme.in_order, 3),
-                     or_dash(scheme.shuffled, 3),
-                     heads > 0 ? fixed(distance / static_cast<double>(heads), 1) + " tokens" : "-",
-                     scheme.cache_bytes > 0 ? byte_size(scheme.cache_bytes) : "-", byte_size(scheme.table_bytes),
-                     scheme.reason});
+    cells.push_back(
+        {scheme.position, std::string(standing_name(scheme.standing)), or_dash(scheme.in_order, 3),
+         or_dash(scheme.shuffled, 3), heads > 0 ? fixed(distance / static_cast<double>(heads), 1) + " tokens" : "-",
+         scheme.cache_bytes > 0 ? byte_size(scheme.cache_bytes) : "-", byte_size(scheme.table_bytes), scheme.reason});
   }
   return painted_table(cells, "llrrrrrl", standings, colour);
 }
@@ -120,7 +120,8 @@ std::string matrix_table(const Compared& result) {
   for (size_t p = 0; p < result.matrix.size(); ++p) {
     cells.push_back({result.matrix[p]});
     for (size_t q = 0; q < result.matrix.size(); ++q)
-      cells.back().push_back(p == q ? "-" : fixed(result.kl[p][q], 3) + " / " + fixed(100 * result.top1[p][q], 0) + " %");
+      cells.back().push_back(p == q ? "-"
+                                    : fixed(result.kl[p][q], 3) + " / " + fixed(100 * result.top1[p][q], 0) + " %");
   }
   return table(cells, "l" + std::string(result.matrix.size(), 'r'));
 }
@@ -175,7 +176,8 @@ std::string to_text(const Compared& result, bool colour) {
           std::to_string(result.trained_length) + "; predicting by the text's own frequencies costs " +
           fixed(result.unigram_nll, 3) + " nats a token\n";
   for (size_t i = 0; i < kStandings.size(); ++i)
-    if (std::ranges::any_of(result.schemes, [&](const ComparedScheme& s) { return s.standing == static_cast<Standing>(i); }))
+    if (std::ranges::any_of(result.schemes,
+                            [&](const ComparedScheme& s) { return s.standing == static_cast<Standing>(i); }))
       text += std::string(kStandings[i]) + ": " + std::string(kMeanings[i]) + "\n";
   return text;
 }
@@ -190,8 +192,8 @@ std::string to_csv(const Compared& result) {
     text += field(row.position) + "," + std::string(standing_name(scheme_of(result, row.position).standing)) + "," +
             std::to_string(row.length) + "," + row.protocol + "," + std::to_string(row.tokens) + "," + number(row.nll) +
             "," + number(row.stderr_) + "," + number(row.ppl) + "," + number(row.bits_per_byte) + "," +
-            field(row.delta_nll) + "," + field(row.delta_low) + "," + field(row.delta_high) + "," + field(row.kl) + "," +
-            field(row.top1_agreement) + "," + number(row.ms_per_token) + "," + field(row.refused) + "\n";
+            field(row.delta_nll) + "," + field(row.delta_low) + "," + field(row.delta_high) + "," + field(row.kl) +
+            "," + field(row.top1_agreement) + "," + number(row.ms_per_token) + "," + field(row.refused) + "\n";
   }
   return text;
 }

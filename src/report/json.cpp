@@ -150,7 +150,7 @@ std::string to_json(std::span<const Measured> rows) {
 
 std::string to_json(const Perplexity& result) {
   const auto row = [](const PerplexityRow& r) {
-    return Json{{"tokens", r.tokens},     {"nll", r.nll},     {"ppl", r.ppl},     {"bits_per_byte", r.bits_per_byte},
+    return Json{{"tokens", r.tokens},  {"nll", r.nll},           {"ppl", r.ppl},     {"bits_per_byte", r.bits_per_byte},
                 {"stderr", r.stderr_}, {"word_ppl", r.word_ppl}, {"words", r.words}, {"bytes", r.bytes}};
   };
   Json json = {{"model", result.model}, {"position", result.position}};

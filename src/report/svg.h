@@ -24,6 +24,7 @@ struct Axis {
   bool logarithmic = false;
   std::optional<double> from = {}, to = {};
   std::vector<std::string> labels = {};
+  bool whole = false;  // ticks at whole numbers alone
 };
 
 enum class Drawn : uint8_t { line, steps, dots, bars };

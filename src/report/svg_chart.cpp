@@ -125,10 +125,11 @@ void draw_band(Canvas& canvas, const Frame& frame, const Series& series) {
 }
 
 void draw_dots(Canvas& canvas, const Frame& frame, const Series& series) {
+  const std::string radius = attribute("r", series.x.size() > 100 ? "1.5" : "3");
   for (size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i)
     if (frame.x.shows(series.x[i]) && frame.y.shows(series.y[i]))
       canvas.out += "<circle" + attribute("class", "oc-fill") + attribute("cx", svg_place(frame.x(series.x[i]))) +
-                    attribute("cy", svg_place(frame.y(series.y[i]))) + " r=\"3\"/>\n";
+                    attribute("cy", svg_place(frame.y(series.y[i]))) + radius + "/>\n";
 }
 
 void draw_bars(Canvas& canvas, const Frame& frame, const Series& series, double room, size_t place, size_t places) {
@@ -146,13 +147,19 @@ void draw_bars(Canvas& canvas, const Frame& frame, const Series& series, double 
   }
 }
 
-void draw_labels(Canvas& canvas, const Frame& frame, const Series& series) {
+// Beside their points: on the right, at the end on the left; around the middle of a square, away from it.
+void draw_labels(Canvas& canvas, const Frame& frame, const Series& series, bool around) {
+  const Box& plot = frame.plot;
   for (size_t i = 0; i < std::min({series.x.size(), series.y.size(), series.labels.size()}); ++i) {
     if (!frame.x.shows(series.x[i]) || !frame.y.shows(series.y[i])) continue;
-    const double x = frame.x(series.x[i]);
-    const bool far_right = x + 8 + text_width(series.labels[i], kTickSize) > frame.plot.right() + 10;
-    canvas.text(x + (far_right ? -6 : 6), frame.y(series.y[i]) - 5, series.labels[i], far_right ? "end" : "start",
-                "oc-tick");
+    const double x = frame.x(series.x[i]), y = frame.y(series.y[i]);
+    const double across = x - (plot.x + plot.width / 2), down = y - (plot.y + plot.height / 2);
+    const double away = std::hypot(across, down);
+    const bool far_right = x + 8 + text_width(series.labels[i], kTickSize) > plot.right() + 10;
+    if (around && away > 1)
+      canvas.text(x + 14 * across / away, y + 14 * down / away + 4, series.labels[i], "middle", "oc-tick");
+    else
+      canvas.text(x + (far_right ? -6 : 6), y - 5, series.labels[i], far_right ? "end" : "start", "oc-tick");
   }
 }
 
@@ -228,7 +235,7 @@ void draw_chart(Canvas& canvas, const Chart& chart, const Box& box) {
     canvas.out += "</g>\n";
   }
   if (cut) canvas.out += "</svg>\n";
-  for (const Series& series : chart.series) draw_labels(canvas, frame, series);
+  for (const Series& series : chart.series) draw_labels(canvas, frame, series, chart.square);
   draw_markers(canvas, frame, chart);
   canvas.out += "</g>\n";
 }

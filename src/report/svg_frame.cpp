@@ -22,7 +22,12 @@ std::vector<Tick> label_ticks(const std::vector<std::string>& labels, double roo
 
 std::vector<Tick> axis_ticks(const Axis& axis, const Scale& scale, double length, bool across) {
   if (!axis.labels.empty()) return label_ticks(axis.labels, length / static_cast<double>(axis.labels.size()), across);
-  return ticks(scale, std::clamp(static_cast<int>(length / (across ? 56 : 36)), 2, 12));
+  std::vector<Tick> list = ticks(scale, std::clamp(static_cast<int>(length / (across ? 56 : 36)), 2, 12));
+  if (axis.whole) std::erase_if(list, [](const Tick& tick) { return std::abs(tick.at - std::round(tick.at)) > 1e-6; });
+  // What is left of 0, 0.5, 1.0 should not look as if there had been more.
+  if (axis.whole && std::abs(scale.to - scale.from) < 1e6)
+    for (Tick& tick : list) tick.text = tick.text.substr(0, tick.text.find('.'));
+  return list;
 }
 
 }  // namespace

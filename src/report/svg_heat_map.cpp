@@ -105,7 +105,11 @@ void draw_heat_map(Canvas& canvas, const HeatMap& map, const Box& box) {
   if (bar) inner.width -= kBarRoom;
   Scale x = cell_scale(map.x, map.first_x, map.step_x, map.cols);
   Scale y = cell_scale(map.y, map.first_y, map.step_y, map.rows);
-  const Frame frame = draw_frame(canvas, inner, map.x, map.y, x, {.from = y.to, .to = y.from}, false, map.square);
+  // A tick between two cells would stand for neither.
+  Axis x_axis = map.x, y_axis = map.y;
+  x_axis.whole = x_axis.whole || map.step_x == std::round(map.step_x);
+  y_axis.whole = y_axis.whole || map.step_y == std::round(map.step_y);
+  const Frame frame = draw_frame(canvas, inner, x_axis, y_axis, x, {.from = y.to, .to = y.from}, false, map.square);
   if (map.rows > 0 && map.cols > 0 && static_cast<int64_t>(map.values.size()) == map.rows * map.cols)
     draw_cells(canvas, map, frame, most, diverging);
   if (bar)

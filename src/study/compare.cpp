@@ -45,10 +45,10 @@ std::vector<Runner> make_runners(const std::shared_ptr<const Model>& model, repo
     const report::ComparedScheme& scheme = result.schemes[i];
     std::string refused = scheme.standing == report::Standing::refused ? scheme.reason : "";
     if (refused.empty()) try {
-        runners.push_back({i, Session(model, {.position = scheme.position,
-                                              .capacity = pass.length,
-                                              .n_threads = n_threads,
-                                              .observer = {}})});
+        runners.push_back(
+            {i,
+             Session(model,
+                     {.position = scheme.position, .capacity = pass.length, .n_threads = n_threads, .observer = {}})});
       } catch (const Error& error) {
         refused = error.summary();
       }
@@ -121,8 +121,7 @@ void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pas
   };
   std::vector<Session> sessions;
   for (Runner& runner : runners) sessions.push_back(std::move(runner.session));
-  const std::vector<double> seconds =
-      score_windows(sessions, stream.tokens, windows, std::nullopt, sink, progress);
+  const std::vector<double> seconds = score_windows(sessions, stream.tokens, windows, std::nullopt, sink, progress);
 
   int64_t fed = 0;
   for (const Window& window : windows) fed += window.count;
@@ -176,7 +175,8 @@ double unigram_nll(const TokenStream& stream) {
   for (size_t i = 1; i < stream.tokens.size(); ++i) ++counts[stream.tokens[i]];
   const auto total = static_cast<double>(stream.tokens.size() - 1);
   double sum = 0;
-  for (const auto& [token, count] : counts) sum -= static_cast<double>(count) * std::log(static_cast<double>(count) / total);
+  for (const auto& [token, count] : counts)
+    sum -= static_cast<double>(count) * std::log(static_cast<double>(count) / total);
   return sum / total;
 }
 

@@ -47,13 +47,15 @@ std::vector<std::string> headlines_of(const Compared& result) {
                     best.position + ": perplexity " + number(best.ppl) + " at " + std::to_string(inside) +
                     " tokens; last is " + worst.position + " with " + number(worst.ppl) + ".");
   } else if (known.size() == 1) {
-    lines.push_back("Under " + known.front()->position + ", which they were trained with, these weights reach perplexity " +
-                    number(known.front()->ppl) + " at " + std::to_string(inside) + " tokens.");
+    lines.push_back("Under " + known.front()->position +
+                    ", which they were trained with, these weights reach perplexity " + number(known.front()->ppl) +
+                    " at " + std::to_string(inside) + " tokens.");
   }
   if (!swapped.empty() && !known.empty()) {
     const double added = swapped.front()->nll - known.front()->nll;
     lines.push_back("Of the schemes they never saw, " + swapped.front()->position + " is the nearest, " +
-                    number(added) + " nats a token worse: the weights lean on their own positions, which says nothing "
+                    number(added) +
+                    " nats a token worse: the weights lean on their own positions, which says nothing "
                     "about the scheme.");
   }
   if (longest > result.trained_length) {
@@ -63,7 +65,8 @@ std::vector<std::string> headlines_of(const Compared& result) {
     std::string ended;
     for (const ComparedScheme& scheme : result.schemes) {
       if (scheme.standing == Standing::untrained || scheme.standing == Standing::refused) continue;
-      const ComparedRow *before = row_at(result, scheme.position, inside), *after = row_at(result, scheme.position, longest);
+      const ComparedRow *before = row_at(result, scheme.position, inside),
+                        *after = row_at(result, scheme.position, longest);
       if (before && !after) ended += (ended.empty() ? "" : ", ") + scheme.position;
       if (!before || !after) continue;
       const double change = after->nll - before->nll;
@@ -93,7 +96,8 @@ std::vector<std::string> headlines_of(const Compared& result) {
   }
   if (most)
     lines.push_back("Shuffling the words before costs " + most->position + " " + number(effect(*most)) +
-                    " nats a token" + (least == most ? "." : ", " + least->position + " " + number(effect(*least)) + "."));
+                    " nats a token" +
+                    (least == most ? "." : ", " + least->position + " " + number(effect(*least)) + "."));
   return lines;
 }
 

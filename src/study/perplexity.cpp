@@ -60,8 +60,8 @@ void append(TokenStream& stream, std::string_view text, const Tokenizer& tokeniz
        tokenizer.encode_with_offsets(text, {.parse_special = parse_special, .add_bos = false})) {
     stream.tokens.push_back(token.id);
     stream.bytes.push_back(static_cast<int32_t>(token.end - token.begin));
-    stream.words.push_back(static_cast<int32_t>(
-        std::count(word_begins.begin() + token.begin, word_begins.begin() + token.end, true)));
+    stream.words.push_back(
+        static_cast<int32_t>(std::count(word_begins.begin() + token.begin, word_begins.begin() + token.end, true)));
   }
 }
 

@@ -34,8 +34,8 @@ const Protocol& protocol_from_name(std::string_view name);
 struct TokenStream {
   std::string name;
   std::vector<TokenId> tokens;
-  std::vector<int32_t> bytes;  // of each token; 0 for start and end tokens
-  std::vector<int32_t> words;  // that begin in each token: runs of anything but white space
+  std::vector<int32_t> bytes;    // of each token; 0 for start and end tokens
+  std::vector<int32_t> words;    // that begin in each token: runs of anything but white space
   std::optional<TokenId> start;  // the start token, when the protocol has one
 };
 
@@ -52,13 +52,13 @@ TokenStream make_stream(std::string name, std::string_view text, const Tokenizer
 // Natural logarithms throughout. NaN where there is nothing to divide by.
 struct TextScore {
   std::string name;
-  int64_t tokens = 0;   // of the stream
+  int64_t tokens = 0;  // of the stream
   int64_t scored = 0;
-  int64_t bytes = 0;    // of the scored tokens
+  int64_t bytes = 0;  // of the scored tokens
   int64_t words = 0;
-  double nll = 0;       // per scored token, the protocol's weights counted
-  double stderr_ = 0;   // of nll
-  double total_nll = 0; // sum over the scored tokens, unweighted
+  double nll = 0;        // per scored token, the protocol's weights counted
+  double stderr_ = 0;    // of nll
+  double total_nll = 0;  // sum over the scored tokens, unweighted
 
   double ppl() const;
   double bits_per_byte() const;
@@ -67,8 +67,8 @@ struct TextScore {
 
 struct PerplexityResult {
   std::vector<TextScore> texts;
-  TextScore all;          // every token counts the same (micro average)
-  double macro_nll = 0;   // every text counts the same
+  TextScore all;         // every token counts the same (micro average)
+  double macro_nll = 0;  // every text counts the same
   int64_t windows = 0;
   double seconds = 0;
 };

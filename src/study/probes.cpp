@@ -106,10 +106,10 @@ std::vector<std::optional<Answer>> answers_to(const ProbeTask& task, const std::
   for (size_t i = 0; i < result.schemes.size(); ++i) {
     if (result.schemes[i].standing == report::Standing::refused) continue;
     try {
-      sessions.emplace_back(model, SessionOptions{.position = result.schemes[i].position,
-                                                  .capacity = task.length,
-                                                  .n_threads = n_threads,
-                                                  .observer = {}});
+      sessions.emplace_back(
+          model,
+          SessionOptions{
+              .position = result.schemes[i].position, .capacity = task.length, .n_threads = n_threads, .observer = {}});
     } catch (const Error&) {
       continue;  // it ends before; the rows of the loss say so
     }
@@ -132,24 +132,21 @@ std::vector<std::optional<Answer>> answers_to(const ProbeTask& task, const std::
 
 // Runs `tokens` in one pass and hands over every row of attention weights.
 void watch_attention(const std::shared_ptr<const Model>& model, const std::string& position,
-                     std::span<const TokenId> tokens,
-                     const std::function<void(const Observed& weights)>& look) {
+                     std::span<const TokenId> tokens, const std::function<void(const Observed& weights)>& look) {
   const auto count = static_cast<int64_t>(tokens.size());
-  Session session(model, {.position = position,
-                          .capacity = count,
-                          .n_threads = 1,
-                          .chunk = count,
-                          .observer = [&](const Observed& seen) {
-                            if (seen.name == "weights") look(seen);
-                          }});
+  Session session(
+      model,
+      {.position = position, .capacity = count, .n_threads = 1, .chunk = count, .observer = [&](const Observed& seen) {
+         if (seen.name == "weights") look(seen);
+       }});
   session.evaluate(tokens);
 }
 
 void measure_attention(const std::shared_ptr<const Model>& model, const TokenStream& stream,
                        const std::vector<TokenId>& prompt, report::ComparedScheme& scheme) {
   const ModelConfig& c = model->config();
-  const auto count = static_cast<size_t>(std::min<int64_t>(
-      {c.max_seq_len, static_cast<int64_t>(stream.tokens.size()), kAttentionTokens}));
+  const auto count = static_cast<size_t>(
+      std::min<int64_t>({c.max_seq_len, static_cast<int64_t>(stream.tokens.size()), kAttentionTokens}));
   scheme.attention_distance.assign(static_cast<size_t>(c.n_layers),
                                    std::vector<double>(static_cast<size_t>(c.n_heads), 0.0));
   watch_attention(model, scheme.position, std::span(stream.tokens).first(count), [&](const Observed& seen) {
@@ -178,7 +175,8 @@ void continue_prompt(const std::shared_ptr<const Model>& model, const Tokenizer&
   const int64_t last = model->make_scheme(scheme.position, wanted)->max_positions();
   const int64_t capacity = std::min(wanted, last);
   if (capacity <= static_cast<int64_t>(options.prompt.size())) return;
-  Session session(model, {.position = scheme.position, .capacity = capacity, .n_threads = options.n_threads, .observer = {}});
+  Session session(model,
+                  {.position = scheme.position, .capacity = capacity, .n_threads = options.n_threads, .observer = {}});
   std::vector<TokenId> next = options.prompt;
   TokenId previous = next.back();
   while (session.length() + static_cast<int64_t>(next.size()) <= capacity &&
@@ -214,8 +212,8 @@ void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& toke
                 const std::function<void(int64_t done, int64_t total)>& progress) {
   int64_t done = 0;
   for (const ProbeTask& task : plan.tasks) {
-    const auto answers = answers_to(task, model, result, options.n_threads,
-                                    [&](int64_t, int64_t) { progress(done, plan.tokens); });
+    const auto answers =
+        answers_to(task, model, result, options.n_threads, [&](int64_t, int64_t) { progress(done, plan.tokens); });
     done += static_cast<int64_t>(task.tokens.size());
     progress(done, plan.tokens);
     for (size_t i = 0; i < result.schemes.size(); ++i) {

@@ -1,4 +1,5 @@
-// probes.h: what a comparison looks at beside the loss: order, recall, attention, and the text each scheme goes on with.
+// probes.h: what a comparison looks at beside the loss: order, recall, attention, and the text each scheme goes on
+// with.
 #pragma once
 
 #include <functional>

@@ -58,7 +58,8 @@ std::vector<Window> plan_windows(Cut cut, int64_t n_tokens, int64_t ctx, int64_t
     if (window.scored() > 0) {
       if (cut == Cut::strided && first > 0) {
         const int64_t new_tokens = window.first + window.count - scored_to;
-        window.weight = static_cast<double>(std::max<int64_t>(new_tokens - 1, 0)) / static_cast<double>(window.scored());
+        window.weight =
+            static_cast<double>(std::max<int64_t>(new_tokens - 1, 0)) / static_cast<double>(window.scored());
       }
       windows.push_back(window);
       scored_to = window.first + window.count;

@@ -29,8 +29,8 @@ struct Window {
 
 // How a stream of tokens is cut.
 //   rolling    windows of ctx inputs, `stride` tokens on each time; every token but the first is scored once, in the
-//              first window that predicts it. stride = ctx: windows do not overlap. The default, and with stride 32 what
-//              the authors of GPT-2 said they did.
+//              first window that predicts it. stride = ctx: windows do not overlap. The default, and with stride 32
+//              what the authors of GPT-2 said they did.
 //   strided    windows of ctx tokens, predictions within the window only, so that without overlap the first token of
 //              each is not scored; overlapping windows weigh one token less than they score. The recipe in the
 //              documentation of transformers.
@@ -46,12 +46,14 @@ std::vector<Window> plan_windows(Cut cut, int64_t n_tokens, int64_t ctx, int64_t
 // The logits that every session gave before token `target`, and the logarithm of the sum of their exponentials.
 struct Prediction {
   const Window& window;
-  int64_t target;                         // place in the stream of the predicted token
+  int64_t target;                                  // place in the stream of the predicted token
   std::span<const std::span<const float>> logits;  // [sessions][V]
-  std::span<const double> log_sums;       // [sessions]
+  std::span<const double> log_sums;                // [sessions]
 
   // What session `s` held of the token that came: minus the natural logarithm of its probability.
-  double nll(size_t s, TokenId token) const { return log_sums[s] - static_cast<double>(logits[s][static_cast<size_t>(token)]); }
+  double nll(size_t s, TokenId token) const {
+    return log_sums[s] - static_cast<double>(logits[s][static_cast<size_t>(token)]);
+  }
 };
 
 // Runs the windows through all sessions (of one model, each with room for the longest window) side by side, so that

@@ -38,8 +38,9 @@ Stand stand_of(const Model& model, const std::string& spec, int64_t length) {
   if (std::ranges::find(trained_specs, scheme.spec()) != trained_specs.end()) {
     const bool alone = trained_specs.size() == 1;
     stand.standing = alone ? trained : jointly;
-    stand.reason = alone ? "the weights were trained under it"
-                         : "the weights were trained under " + std::to_string(trained_specs.size()) + " schemes, this among them";
+    stand.reason =
+        alone ? "the weights were trained under it"
+              : "the weights were trained under " + std::to_string(trained_specs.size()) + " schemes, this among them";
     return stand;
   }
   const AttentionShape shape{.n_layers = c.n_layers,

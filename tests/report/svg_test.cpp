@@ -115,6 +115,14 @@ TEST_CASE("svg: a heat map holds its rows and colours cells by sign and size") {
   check_inside(all);
 }
 
+TEST_CASE("svg: ticks of cells stand at cells, not between them") {
+  HeatMap map{.rows = 3, .cols = 2, .values = std::vector<double>(6, 1.0)};
+  std::vector<std::string> texts_found;
+  for (const test::Element& element : parse_svg(to_svg(with(map))))
+    if (element.has("class", "oc-tick")) texts_found.push_back(element.text);
+  CHECK(texts_found == std::vector<std::string>{"0", "1", "2", "0", "1"});
+}
+
 TEST_CASE("svg: extremes leave a picture without NaN") {
   std::vector<Panel> panels;
   for (const auto& y : std::vector<std::vector<double>>{

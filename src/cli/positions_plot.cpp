@@ -1,0 +1,181 @@
+// positions_plot.cpp: `ordinal positions plot`.
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/pictures.h"
+#include "cli/terminal.h"
+#include "format/output_file.h"
+#include "ordinal/error.h"
+#include "report/text.h"
+
+namespace ordinal::cli {
+namespace {
+
+constexpr int64_t kMostPositions = 1 << 13, kMostDims = 1 << 13, kMostHeads = 256;
+
+struct Options {
+  std::optional<std::string> spec, output;
+  std::string kind;
+  ModelOptions model;
+  PromptOptions prompt;
+  std::optional<int64_t> ctx, positions, dims, heads, head, pair;
+  int64_t layer = 0, threads = 0;
+  bool example = false, quiet = false;
+};
+
+void check_range(const std::string& name, const std::optional<int64_t>& value, int64_t low, int64_t high) {
+  if (value && (*value < low || *value > high))
+    throw Error(name + " is out of range", std::to_string(low) + " to " + std::to_string(high), std::to_string(*value));
+}
+
+void check(const Options& o) {
+  if (!o.spec) throw UsageError{"no position scheme was named", "ordinal positions plot sinusoidal -o sinusoidal.svg"};
+  if (!o.output) throw UsageError{"no file was named for the picture", "-o FILE.svg, or -o - for standard output"};
+  if (o.example && o.model.model)
+    throw UsageError{"--example stands in for a model's tables; it does not go with -m", "leave one of them out"};
+  if (!o.model.vocab.empty() && !o.model.model) throw UsageError{"--vocab is of a checkpoint, and there is none", "-m"};
+  check_range("--ctx", o.ctx, 1, int64_t{1} << 40);
+  check_range("--positions", o.positions, 1, kMostPositions);
+  check_range("--dims", o.dims, 2, kMostDims);
+  check_range("--heads", o.heads, 1, kMostHeads);
+  check_range("the number of threads (-t)", o.threads, 0, 1024);
+}
+
+// Of the model, or of one made up: GPT-2's heads, and a width that a picture can show.
+AttentionShape shape_of(const Options& o, const Model* model) {
+  const int64_t trained = o.example ? 128 : 1024;  // a made-up table is shown whole
+  if (model == nullptr)
+    return {.n_layers = 1,
+            .d_model = o.dims.value_or(64),
+            .n_heads = o.heads.value_or(12),
+            .n_kv_heads = o.heads.value_or(12),
+            .head_dim = 64,
+            .trained_length = trained,
+            .length = o.ctx.value_or(trained)};
+  const ModelConfig& c = model->config();
+  return {.n_layers = c.n_layers,
+          .d_model = c.d_model,
+          .n_heads = c.n_heads,
+          .n_kv_heads = c.n_kv_heads,
+          .head_dim = c.head_dim,
+          .trained_length = c.max_seq_len,
+          .length = o.ctx.value_or(c.max_seq_len)};
+}
+
+// The text of a picture, and a session that holds it; for loss by position a window of it is enough.
+void add_text(const Options& o, const Picture& picture, const OpenedModel& opened, const Notes& notes,
+              PictureInput& input) {
+  const std::optional<std::string> text = o.prompt.read();
+  input.ids = prompt_ids(o.prompt, text, opened);
+  const auto tokens = static_cast<int64_t>(input.ids.size());
+  RunOptions run;
+  run.position = input.spec;
+  run.ctx = o.ctx;
+  run.threads = o.threads;
+  int64_t needed = std::min(tokens, o.positions.value_or(picture.name == "attention" ? 48 : 1024));
+  if (picture.name == "loss") {
+    needed = std::min(tokens, o.positions.value_or(o.ctx.value_or(opened.model->config().max_seq_len)));
+    run.ctx = needed;
+  }
+  input.session = open_session(opened, run, {.prompt_length = needed}, notes).options();
+}
+
+void write_picture(const std::string& path, const std::string& svg) {
+  if (path == "-") return write_out(svg);
+  OutputFile file = OutputFile::on_disk(path);
+  file.write(std::as_bytes(std::span(svg)));
+  file.commit();
+}
+
+std::string kind_help() {
+  std::string text = "the picture; each scheme has some of these, the first is its own:";
+  for (const Picture& picture : pictures())
+    text += (picture.name == pictures().front().name ? " " : "; ") + std::string(picture.name) + ", " +
+            std::string(picture.summary);
+  return text;
+}
+
+}  // namespace
+
+int run_positions_plot(Arguments arguments) {
+  Options o;
+  Parser parser(
+      "positions plot",
+      "Draws a position scheme as an SVG file: its vectors, slopes, buckets or wavelengths; with -m also those "
+      "of trained tables, and what a model does with a text. SPEC as for --position; native needs -m.",
+      "ordinal positions plot alibi --heads 12 -o alibi.svg");
+  parser.positional("spec", o.spec, "the position scheme");
+  o.prompt.add_to(parser, "text");
+  parser.option("--ids", "1,2,3", o.prompt.ids, "the text as token ids");
+  parser.option("-o,--output", "FILE.svg", o.output, "write the picture to this file; - for standard output");
+  parser.option("--kind", "KIND", o.kind, kind_help());
+  parser.option("-m,--model", "MODEL", o.model.model,
+                "a model file, or a checkpoint of another program: its shape, its tables, and what it does with a text "
+                "[default: none, a made-up shape]");
+  parser.option("--vocab", "DIR", o.model.vocab,
+                "where a foreign checkpoint's tokenizer is [default: beside its weights]");
+  parser.flag("--example", o.example, "made-up tables for a scheme that has some, in place of a model's");
+  parser.option("--ctx", "N", o.ctx, "the context, for schemes that depend on it [default: the trained length]");
+  parser.option("--positions", "N", o.positions, "positions, distances or tokens to show [default: by kind]");
+  parser.option("--dims", "N", o.dims, "dimensions to show; without -m, the width of the made-up model");
+  parser.option("--heads", "N", o.heads, "heads of the made-up model [default: 12]");
+  parser.option("--layer", "N", o.layer, "the layer to show [default: 0]");
+  parser.option("--head", "N", o.head, "the head to show, from 0 [default: all]");
+  parser.option("--pair", "N", o.pair, "the pair of channels of kind circle [default: a quarter of the way]");
+  parser.option("-t,--threads", "N", o.threads,
+                "threads; 0 uses every processor that the process may use [default: 0]");
+  parser.flag("-q,--quiet", o.quiet, "no notes on standard error");
+  if (!parser.parse(arguments)) return 0;
+  check(o);
+
+  watch_signals();
+  const Notes notes(o.quiet);
+  PictureInput input;
+  OpenedModel opened;
+  if (o.model.model) {
+    opened = open_model(o.model, notes);
+    input.model = opened.model;
+    if (o.heads) throw UsageError{"--heads is for a made-up model; it does not go with -m", "--head N for one of them"};
+    input.spec = expand_native(*o.spec, input.model->file().notes().position);
+  } else {
+    if (parse_position_spec(o.spec->substr(0, o.spec->find(';'))).name == "native")
+      throw Error("'native' is the scheme that a model file names", "-m MODEL, or a scheme by name", "no -m",
+                  "ordinal positions plot sinusoidal -o sinusoidal.svg");
+    input.spec = *o.spec;
+  }
+  input.shape = shape_of(o, input.model.get());
+  // Refuses a wrong spec before its picture is looked for, and wherever no table is missing.
+  describe_position_scheme(input.spec.substr(0, input.spec.find(';')), input.shape);
+  const Picture& picture = find_picture(o.kind, input.spec);
+  if (input.layer = o.layer; o.layer < 0 || o.layer >= input.shape.n_layers)
+    throw Error("there is no layer " + std::to_string(o.layer),
+                "layers 0 to " + std::to_string(input.shape.n_layers - 1), "--layer " + std::to_string(o.layer));
+  input.example = o.example;
+  input.positions = o.positions;
+  input.dims = o.dims;
+  input.head = o.head;
+  input.pair = o.pair;
+  if (picture.needs_text) {
+    if (!input.model)
+      throw Error("the picture '" + std::string(picture.name) + "' is of what a model does with a text",
+                  "-m MODEL and a text", "no -m", "-m MODEL and a text as the last argument, -f FILE or --ids 1,2,3");
+    add_text(o, picture, opened, notes, input);
+  } else if (o.prompt.text || o.prompt.file || o.prompt.ids) {
+    throw UsageError{"the picture '" + std::string(picture.name) + "' takes no text",
+                     "--kind attention, distance or loss"};
+  }
+  Progress progress("plot", o.quiet);
+  input.progress = [&](int64_t done, int64_t total) {
+    throw_if_interrupted();
+    progress.update(done, total);
+  };
+  const std::string svg = report::to_svg(picture.draw(input));
+  write_picture(*o.output, svg);
+  if (*o.output != "-")
+    notes.say("wrote " + *o.output + ": " + std::string(picture.name) + " of " + input.spec + ", " +
+              report::byte_size(static_cast<int64_t>(svg.size())));
+  return 0;
+}
+
+}  // namespace ordinal::cli
