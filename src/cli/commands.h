@@ -16,6 +16,7 @@ int run_detokenize(Arguments arguments);
 int run_convert(Arguments arguments);
 int run_inspect(Arguments arguments);
 int run_compare(Arguments arguments);
+int run_diagnose(Arguments arguments);
 int run_perplexity(Arguments arguments);
 int run_positions(Arguments arguments);
 int run_positions_check(Arguments arguments);  // ordinal positions check

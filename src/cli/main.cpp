@@ -35,6 +35,7 @@ constexpr Command kCommands[] = {
     {"inspect", "what a model file holds", run_inspect},
     {"compare", "the same weights under several position schemes", run_compare},
     {"perplexity", "how well a model predicts texts", run_perplexity},
+    {"diagnose", "which position facts a checkpoint was made with", run_diagnose},
     {"positions", "the position schemes there are", run_positions},
     {"bench", "how fast a model runs on this machine", run_bench},
 };

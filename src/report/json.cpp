@@ -171,6 +171,19 @@ std::string to_json(const Perplexity& result) {
   return dump(json);
 }
 
+std::string to_json(const Diagnosed& result) {
+  Json json = {{"model", result.model}, {"native", result.native}, {"verdict", result.verdict}};
+  Json& rows = json["rows"] = Json::array();
+  for (const DiagnosisRow& r : result.rows)
+    rows.push_back({{"position", r.position},
+                    {"fact", r.fact},
+                    {"tokens", r.tokens},
+                    {"nll", r.nll},
+                    {"delta_nll_vs_native", r.delta_nll},
+                    {"delta_stderr", r.delta_stderr}});
+  return dump(json);
+}
+
 std::string to_json(std::span<const SchemeRow> schemes) {
   Json json = Json::array();
   for (const SchemeRow& scheme : schemes)

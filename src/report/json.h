@@ -19,6 +19,7 @@ std::string to_json(const Inspected& result);
 std::string to_json(const Converted& result);
 std::string to_json(std::span<const Measured> rows);  // an array
 std::string to_json(const Perplexity& result);
+std::string to_json(const Diagnosed& result);
 std::string to_json(std::span<const SchemeRow> schemes);
 std::string to_json(std::span<const CheckRow> checks);  // an array
 

@@ -115,6 +115,18 @@ struct Perplexity {
   double macro_nll = 0, seconds = 0;
 };
 
+// A position spec tried on a checkpoint; differences are paired with the file's own.
+struct DiagnosisRow {
+  std::string position, fact;
+  int64_t tokens = 0;
+  double nll = 0, delta_nll = 0, delta_stderr = 0;
+};
+
+struct Diagnosed {
+  std::string model, native, verdict;
+  std::vector<DiagnosisRow> rows;  // best first
+};
+
 struct SchemeRow {
   std::string name, kind, summary;
 };

@@ -1,0 +1,103 @@
+// diagnose.cpp: `ordinal diagnose`.
+#include "study/diagnose.h"
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "cli/texts.h"
+#include "ordinal/error.h"
+#include "report/json.h"
+#include "report/text.h"
+
+namespace ordinal::cli {
+namespace {
+
+// What follows from the ranking, for a person.
+std::string verdict_on(const std::vector<report::DiagnosisRow>& rows, const std::string& native,
+                       const std::vector<std::string>& trained) {
+  const report::DiagnosisRow& best = rows.front();
+  if (best.position == native) return "the file's own " + native + " has the lowest loss";
+  const std::string gap = report::fixed(-best.delta_nll, 3) + " nats a token";
+  if (-best.delta_nll <= 2 * best.delta_stderr)
+    return best.position + " is ahead of the file's own " + native + " by " + gap + ", which may be chance: +- " +
+           report::fixed(best.delta_stderr, 3);
+  if (std::ranges::find(trained, best.position) != trained.end())
+    return best.position + ", under which the weights were trained too, is better than the native " + native + " by " +
+           gap;
+  return best.position + " (" + best.fact + ") is better than the file's own " + native + " by " + gap +
+         ": the file may state its positions wrongly; try --position " + best.position;
+}
+
+}  // namespace
+
+int run_diagnose(Arguments arguments) {
+  ModelOptions model;
+  TextOptions texts;
+  std::optional<std::string> named;
+  int64_t tokens = 512, threads = 0, rows_shown = 12;
+  bool json = false, quiet = false;
+  Parser parser(
+      "diagnose",
+      "Tries other pairings, bases, offsets, slopes, scales and layouts on a checkpoint and ranks them by the "
+      "loss on a text, so that a file whose positions were converted wrongly is found in seconds.",
+      "ordinal diagnose model.ordinal -f book.txt");
+  parser.positional("model", named, "the model; the same as -m");
+  model.add_to(parser);
+  texts.add_to(parser);
+  parser.option("--tokens", "N", tokens,
+                "tokens of the text that count; all candidates see a quarter, the best eight see all [default: 512]");
+  parser.option("--top", "N", rows_shown, "rows of the table; 0: all [default: 12]");
+  parser.option("-t,--threads", "N", threads, "threads; 0 uses every processor that the process may use [default: 0]");
+  parser.flag("--json", json, "one JSON object with all rows");
+  parser.flag("-q,--quiet", quiet, "no notes on standard error");
+  if (!parser.parse(arguments)) return 0;
+  if (named && model.model) throw UsageError{"the model is given twice\n  expected: an argument or -m", ""};
+  if (named) model.model = named;
+  if (tokens < 8 || tokens > 1 << 24)
+    throw Error("--tokens is out of range", "8 to " + std::to_string(1 << 24), std::to_string(tokens));
+  if (rows_shown < 0) throw Error("--top is out of range", "0 or more", std::to_string(rows_shown));
+  if (threads < 0 || threads > 1024)
+    throw Error("the number of threads (-t) is out of range", "0 to 1024", std::to_string(threads));
+
+  watch_signals();
+  const Notes notes(quiet);
+  if (texts.files.empty()) texts.files.push_back(default_text_path());
+  if (texts.files.size() > 1) throw UsageError{"diagnose takes one text\n  expected: one -f FILE", ""};
+  const OpenedModel opened = open_model(model, notes);
+  const std::vector<TokenStream> streams = read_streams(texts, opened, StartToken::never);
+  if (streams.front().tokens.size() < 8)
+    throw Error("the text is too short to tell schemes apart", "8 tokens or more",
+                std::to_string(streams.front().tokens.size()), "-f a longer text");
+  Progress progress("diagnose", quiet);
+  const std::vector<Diagnosis> ranked =
+      diagnose(opened.model, streams.front(), tokens, static_cast<int>(threads), [&](int64_t done, int64_t total) {
+        throw_if_interrupted();
+        progress.update(done, total);
+      });
+  progress.clear();
+  report::Diagnosed result;
+  result.model = opened.path;
+  result.native = opened.model->make_scheme("native", 1)->spec();
+  for (const Diagnosis& d : ranked)
+    result.rows.push_back({d.position, d.fact, d.tokens, d.nll, d.delta, d.delta_stderr});
+  result.verdict = verdict_on(result.rows, result.native, opened.model->file().notes().trained_positions);
+  if (json) {
+    write_out(report::to_json(result) + "\n");
+    return 0;
+  }
+  std::vector<std::vector<std::string>> cells = {
+      {"position", "tried", "tokens", "nats/token", "against the file", "+-"}};
+  for (const report::DiagnosisRow& row : result.rows) {
+    if (rows_shown > 0 && cells.size() > static_cast<size_t>(rows_shown)) break;
+    cells.push_back(
+        {row.position, row.fact, std::to_string(row.tokens), report::fixed(row.nll, 4),
+         row.position == result.native ? "-" : (row.delta_nll < 0 ? "" : "+") + report::fixed(row.delta_nll, 4),
+         row.position == result.native ? "-" : report::fixed(row.delta_stderr, 4)});
+  }
+  write_out(report::table(cells, "llrrrr") + "\n" + result.verdict + "\n");
+  return 0;
+}
+
+}  // namespace ordinal::cli

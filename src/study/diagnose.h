@@ -1,0 +1,34 @@
+// diagnose.h: which position facts a checkpoint was really made with, found by its loss on a text.
+//
+// A wrong pairing or base gives no error, only a model that seems badly trained. It shows at once in the loss when the
+// right one is tried beside it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ordinal/model.h"
+#include "study/perplexity.h"
+
+namespace ordinal {
+
+struct Diagnosis {
+  std::string position;  // canonical spec
+  std::string fact;      // what is tried: "pairing", "theta", "as the file says"
+  int64_t tokens = 0;    // scored
+  double nll = 0;
+  double delta = 0, delta_stderr = 0;  // paired with the file's own scheme; 0 for that
+};
+
+// Specs worth trying on this model: the native scheme with one or more facts changed, and other schemes with theirs.
+// Those that the model lacks the tensors for are left out.
+std::vector<std::pair<std::string, std::string>> diagnosis_candidates(const Model& model);  // spec, fact
+
+// Tries all candidates on the first `tokens` / 4 tokens, the eight best and the native one on all; best first, those
+// of the second round before the others.
+std::vector<Diagnosis> diagnose(const std::shared_ptr<const Model>& model, const TokenStream& stream, int64_t tokens,
+                                int n_threads, const std::function<void(int64_t done, int64_t total)>& progress);
+
+}  // namespace ordinal
