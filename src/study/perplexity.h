@@ -43,7 +43,7 @@ struct StreamOptions {
   StartToken start = StartToken::always;
   bool parse_special = false;
   // A line of this text alone ends a document; documents are encoded apart, and the end token stands after each.
-  std::string document_line;
+  std::string document_line = {};
 };
 // Throws Error for a text of no tokens, and for a start token asked of a model that has none.
 TokenStream make_stream(std::string name, std::string_view text, const Tokenizer& tokenizer, const ModelConfig& config,
