@@ -25,7 +25,7 @@ std::string title_of(const Compared& result) {
 
 std::string pictures_section(const Compared& result, std::span<const SchemePicture> pictures) {
   if (pictures.empty()) return page::paragraph("nothing", "No pictures were made.");
-  std::string out = "<div class=\"panels pictures\">\n";
+  std::string out = "<div class=\"panels columns-2 pictures\">\n";
   const std::string style = "<style>" + page::picture_style() + "</style>\n";
   for (const SchemePicture& picture : pictures) {
     std::string svg = picture.svg.substr(std::min(picture.svg.find("<svg"), picture.svg.size()));

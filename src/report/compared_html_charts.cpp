@@ -44,6 +44,18 @@ void add_line(Chart& chart, const std::string& name, int colour, std::vector<dou
   chart.series.push_back({.name = name, .x = std::move(x), .y = std::move(y), .dashed = dashed, .colour = colour});
 }
 
+// Points of trained rows joined by a solid line; the others, and the last trained one before them, by a dashed one.
+void add_by_row(Chart& chart, const std::string& name, int colour, const std::vector<double>& x,
+                const std::vector<double>& y, const std::vector<bool>& trained) {
+  std::vector<double> solid(y.size(), kNan), dashed(y.size(), kNan);
+  for (size_t i = 0; i < y.size(); ++i) {
+    (trained[i] ? solid : dashed)[i] = y[i];
+    if (!trained[i] && i > 0 && trained[i - 1]) dashed[i - 1] = y[i - 1];
+  }
+  add_line(chart, name, colour, x, solid, false, true);
+  add_line(chart, name, colour, x, dashed, true, true);
+}
+
 // The same numbers at the same height in neighbouring charts.
 void share_y(std::vector<Panel>& panels) {
   Range range(false);
@@ -63,26 +75,53 @@ bool is_untrained(const Compared& result, size_t scheme) {
   return result.schemes[scheme].standing == Standing::untrained;
 }
 
-// Difference to native of one scheme: a dot at each length, its interval as a line through it. Neighbours step aside.
-void add_differences(Chart& chart, const Compared& result, size_t scheme, const std::string& protocol, bool trained) {
-  const std::vector<int64_t> lengths = lengths_of(result);
-  const auto n = static_cast<double>(result.schemes.size());
-  const double aside = (static_cast<double>(scheme) - (n - 1) / 2) * std::min(0.12, 0.7 / n);
-  const std::string& name = result.schemes[scheme].position;
-  Series dots{.name = name, .drawn = Drawn::dots, .colour = static_cast<int>(scheme)};
-  Series intervals{.colour = static_cast<int>(scheme)};
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    const ComparedRow* row = find_row(result, name, lengths[i], protocol);
-    if (row == nullptr || row->trained != trained || !row->refused.empty() || !row->delta_nll) continue;
-    const double x = static_cast<double>(i) + aside;
-    dots.x.push_back(x), dots.y.push_back(*row->delta_nll);
-    if (!row->delta_low || !row->delta_high) continue;
-    intervals.x.insert(intervals.x.end(), {x, x, kNan});
-    intervals.y.insert(intervals.y.end(), {*row->delta_low, *row->delta_high, kNan});
+// Rows that may stand on one scale: small differences beside large ones would be seen as none.
+struct Kin {
+  bool trained, past;  // past: longer than the trained length, where it matters
+  std::string title;
+  bool holds(const Compared& result, const ComparedRow& row) const {
+    const bool longer = result.trained_length > 0 && row.length > result.trained_length;
+    return row.trained == trained && (!trained || longer == past) && row.refused.empty() && row.delta_nll;
   }
-  if (dots.x.empty()) return;
-  if (!intervals.x.empty()) chart.series.push_back(std::move(intervals));
-  chart.series.push_back(std::move(dots));
+};
+
+// Differences to native: a dot for each scheme and length, its interval as a line through it. Neighbours step aside.
+Chart difference_chart(const Compared& result, const Kin& kin, const std::string& protocol) {
+  const auto belongs = [&](const ComparedRow& row) {
+    return row.protocol == protocol && row.position != result.native && kin.holds(result, row);
+  };
+  std::vector<int64_t> lengths;
+  for (const int64_t length : lengths_of(result))
+    if (std::ranges::any_of(result.rows, [&](const ComparedRow& r) { return r.length == length && belongs(r); }))
+      lengths.push_back(length);
+  Chart chart{.title = kin.title, .x = length_axis(lengths), .y = {.title = "difference (nats)"}};
+  chart.markers = {{.at = 0, .label = "", .horizontal = true}};
+  Range range(false);
+  range.add(0);
+  const auto n = static_cast<double>(result.schemes.size());
+  for (size_t s = 0; s < result.schemes.size(); ++s) {
+    const double aside = (static_cast<double>(s) - (n - 1) / 2) * std::min(0.12, 0.7 / n);
+    Series dots{.name = result.schemes[s].position, .drawn = Drawn::dots, .colour = static_cast<int>(s)};
+    Series intervals{.colour = static_cast<int>(s)};
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      const ComparedRow* row = find_row(result, dots.name, lengths[i], protocol);
+      if (row == nullptr || !belongs(*row)) continue;
+      const double x = static_cast<double>(i) + aside;
+      dots.x.push_back(x), dots.y.push_back(*row->delta_nll);
+      range.add(*row->delta_nll);
+      if (!row->delta_low || !row->delta_high) continue;
+      range.add(*row->delta_low), range.add(*row->delta_high);
+      intervals.x.insert(intervals.x.end(), {x, x, kNan});
+      intervals.y.insert(intervals.y.end(), {*row->delta_low, *row->delta_high, kNan});
+    }
+    if (dots.x.empty()) continue;
+    if (!intervals.x.empty()) chart.series.push_back(std::move(intervals));
+    chart.series.push_back(std::move(dots));
+  }
+  const auto [least, greatest] = range.ends();
+  const double room = (greatest - least) / 12;  // no dot on the frame
+  chart.y.from = least - room, chart.y.to = greatest + room;
+  return chart;
 }
 
 // One chart for each length: the loss at each place of the window.
@@ -127,12 +166,14 @@ std::string loss_by_length(const Compared& result) {
                 .markers = trained_marker(result, lengths)};
     for (size_t s = 0; s < result.schemes.size(); ++s) {
       std::vector<double> x, y;
+      std::vector<bool> trained;
       for (size_t i = 0; i < lengths.size(); ++i) {
         const ComparedRow* row = find_row(result, result.schemes[s].position, lengths[i], protocol);
         x.push_back(static_cast<double>(i));
         y.push_back(row != nullptr && row->refused.empty() ? row->nll : kNan);
+        trained.push_back(row != nullptr && row->trained);
       }
-      add_line(chart, result.schemes[s].position, static_cast<int>(s), x, y, is_untrained(result, s), true);
+      add_by_row(chart, result.schemes[s].position, static_cast<int>(s), x, y, trained);
     }
     if (chart.series.empty()) continue;
     if (result.unigram_nll > 0)
@@ -148,29 +189,37 @@ std::string loss_by_length(const Compared& result) {
 }
 
 std::string differences(const Compared& result) {
-  const std::vector<int64_t> lengths = lengths_of(result);
-  Drawing drawing{.key = "differences", .label = "Difference to the native scheme"};
-  for (const bool trained : {true, false})
-    for (const std::string& protocol : protocols_of(result)) {
-      Chart chart{.title = protocol_title(protocol) + (trained ? ": trained, jointly or exact" : ": untrained"),
-                  .x = length_axis(lengths),
-                  .y = {.title = "difference (nats per token)"},
-                  .markers = trained_marker(result, lengths)};
-      chart.markers.push_back({.at = 0, .label = "", .horizontal = true});
-      for (size_t s = 0; s < result.schemes.size(); ++s)
-        if (result.schemes[s].position != result.native) add_differences(chart, result, s, protocol, trained);
-      if (!chart.series.empty()) drawing.panels.emplace_back(std::move(chart));
-    }
-  if (drawing.panels.empty()) return paragraph("nothing", "No scheme ran beside the native one.");
-  drawing.caption = "Each dot is the mean difference to <span class=\"spec\">" + html(result.native) +
-                    "</span> on the same tokens, the line through it the 95&nbsp;% interval; below 0 is better than "
-                    "native. What the weights were trained under and what they were not are apart, on scales of "
-                    "their own.";
-  return figure(result, std::move(drawing));
+  const std::string length = count(result.trained_length, "token", "tokens");
+  const std::vector<Kin> kinds = {
+      {true, false, "Trained, up to " + length}, {true, true, "Trained, past " + length}, {false, false, "Untrained"}};
+  std::string out;
+  int figures = 0;
+  for (const std::string& protocol : protocols_of(result)) {
+    Drawing drawing{.key = "differences-" + std::to_string(++figures),
+                    .label = "Difference to native, " + protocol_title(protocol),
+                    .width = 350,
+                    .height = 270,
+                    .columns = 3};
+    for (const Kin& kin : kinds)
+      if (Chart chart = difference_chart(result, kin, protocol); !chart.series.empty())
+        drawing.panels.emplace_back(std::move(chart));
+    if (!drawing.panels.empty())
+      out += "<h3>" + html(protocol_title(protocol)) + "</h3>\n" + figure(result, std::move(drawing));
+  }
+  if (out.empty()) return paragraph("nothing", "No scheme ran beside the native one.");
+  return "<p>A dot is the mean difference to " + spec(result.native) +
+         " on the same tokens, the line through it the 95&nbsp;% interval; below 0 is better than native. Each chart "
+         "has a scale of its own.</p>\n" +
+         out;
 }
 
 std::string loss_by_position(const Compared& result) {
-  Drawing drawing{.key = "loss-by-position", .label = "Loss by position", .panels = position_panels(result, false)};
+  Drawing drawing{.key = "loss-by-position",
+                  .label = "Loss by position",
+                  .panels = position_panels(result, false),
+                  .width = 350,
+                  .height = 270,
+                  .columns = 3};
   if (drawing.panels.empty()) return paragraph("nothing", "No loss by position was measured.");
   drawing.caption =
       "One chart for each window length, windows side by side. Early tokens cost more because little "
@@ -184,39 +233,48 @@ std::string loss_by_position(const Compared& result) {
   Drawing close{.key = "loss-by-position-trained",
                 .label = "Loss by position, trained schemes",
                 .panels = position_panels(result, true),
-                .caption = "The same without the untrained schemes, on a closer scale."};
+                .caption = "The same without the untrained schemes, on a closer scale.",
+                .width = 350,
+                .height = 270,
+                .columns = 3};
   return close.panels.empty() ? out
                               : out + "<h3>Trained, jointly or exact only</h3>\n" + figure(result, std::move(close));
 }
 
 std::string order_sensitivity(const Compared& result) {
-  Chart chart{.x = {.title = "loss (nats per token)"},
-              .y = {.from = static_cast<double>(result.schemes.size()) - 0.5, .to = -0.5}};
+  Chart chart{.x = {.title = "loss (nats per token)"}};
+  Range range(false);
   std::string rows;
   for (size_t s = 0; s < result.schemes.size(); ++s) {
     const ComparedScheme& scheme = result.schemes[s];
-    chart.y.labels.push_back(short_name(result, scheme.position));
     if (!scheme.in_order && !scheme.shuffled) continue;
     const double in_order = scheme.in_order.value_or(kNan), shuffled = scheme.shuffled.value_or(kNan);
-    const auto y = static_cast<double>(s);
+    range.add(in_order), range.add(shuffled);
+    const auto y = static_cast<double>(chart.y.labels.size());
+    chart.y.labels.push_back(short_name(result, scheme.position));
     add_line(chart, scheme.position, static_cast<int>(s), {in_order, shuffled}, {y, y}, false, true);
-    rows += "<tr><th scope=\"row\">" + scheme_name(result, scheme.position) + " " + badge(scheme.standing) +
-            "</th><td>" + number(scheme.in_order, 3) + "</td><td>" + number(scheme.shuffled, 3) + "</td><td>" +
+    rows += "<tr>" + scheme_head(result, scheme.position, badge(scheme.standing)) + "<td>" +
+            number(scheme.in_order, 3) + "</td><td>" + number(scheme.shuffled, 3) + "</td><td>" +
             difference(shuffled - in_order, 3) + "</td></tr>\n";
   }
   if (rows.empty()) return paragraph("nothing", "Order sensitivity was not measured.");
+  const auto [least, greatest] = range.ends();
+  const double room = (greatest - least) / 20, n = static_cast<double>(chart.y.labels.size());
+  chart.x.from = least - room, chart.x.to = greatest + room;
+  chart.y.from = n - 0.5, chart.y.to = -0.5;  // the first at the top
   Drawing drawing{.key = "order",
                   .label = "Order sensitivity",
                   .panels = {std::move(chart)},
                   .caption =
-                      "Left end: as written; right end: with the tokens before shuffled. The longer the bar, "
-                      "the more of its prediction rests on order.",
-                  .width = 560,
-                  .height = 64 + 26 * static_cast<double>(result.schemes.size())};
+                      "One end of a bar is the loss as written, the other with the tokens before shuffled. The "
+                      "longer the bar, the more of the prediction rests on order.",
+                  .width = 520,
+                  .height = 56 + 26 * n};
   return figure(result, std::move(drawing)) +
          scroll_box("Order sensitivity, numbers",
                     "<table><caption>Loss of the last quarter of each window, nats per token</caption><thead><tr>"
-                    "<th scope=\"col\">scheme</th><th scope=\"col\">in order</th><th scope=\"col\">shuffled</th>"
+                    "<th scope=\"col\" class=\"left\">scheme</th><th scope=\"col\" class=\"left\">standing</th>"
+                    "<th scope=\"col\">in order</th><th scope=\"col\">shuffled</th>"
                     "<th scope=\"col\">difference</th></tr></thead><tbody>\n" +
                         rows + "</tbody></table>\n");
 }
@@ -241,7 +299,7 @@ std::string recall(const Compared& result) {
   for (const std::string& task : tasks) {
     Chart chart{.title = task,
                 .x = length_axis(lengths),
-                .y = {.title = "right (%)", .from = 0, .to = 100},
+                .y = {.title = "right (%)", .from = -3, .to = 112},  // room for the marker's label
                 .markers = trained_marker(result, lengths)};
     for (size_t s = 0; s < result.schemes.size(); ++s) {
       std::vector<double> x, y;
@@ -265,9 +323,7 @@ std::string recall(const Compared& result) {
         any = any || row != nullptr;
         cells += "<td>" + percent(row != nullptr ? row->accuracy : std::nullopt, 1) + "</td>";
       }
-    if (any)
-      body += "<tr><th scope=\"row\">" + scheme_name(result, scheme.position) + " " + badge(scheme.standing) + "</th>" +
-              cells + "</tr>\n";
+    if (any) body += "<tr>" + scheme_head(result, scheme.position, badge(scheme.standing)) + cells + "</tr>\n";
   }
   drawing.caption =
       "Share of tokens where the right one, which only the context tells, was held best. copy: random "
@@ -275,7 +331,8 @@ std::string recall(const Compared& result) {
   return figure(result, std::move(drawing)) +
          scroll_box("Recall, numbers",
                     "<table><caption>Right answers by task and length in tokens; – where a scheme "
-                    "ends before</caption><thead><tr><th scope=\"col\" rowspan=\"2\">scheme</th>" +
+                    "ends before</caption><thead><tr><th scope=\"col\" rowspan=\"2\" class=\"left\">scheme</th>"
+                    "<th scope=\"col\" rowspan=\"2\" class=\"left\">standing</th>" +
                         head + "</tr><tr>" + lower + "</tr></thead><tbody>\n" + body + "</tbody></table>\n");
 }
 

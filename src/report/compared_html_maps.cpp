@@ -138,7 +138,7 @@ std::string attention_distance(const Compared& result) {
                 .label = "Attention distance by layer",
                 .panels = {std::move(chart)},
                 .caption = "How many tokens back attention looks, weighted by attention, on the scored text.",
-                .width = 560};
+                .width = 480};
   return figure(result, std::move(lines)) + details("Every head by itself", figure(result, std::move(by_head)));
 }
 

@@ -91,12 +91,26 @@ int scheme_index(const Compared& result, std::string_view position) {
 
 std::string short_name(const Compared& result, std::string_view position) {
   const int index = scheme_index(result, position);
-  return (index < 0 ? "" : std::to_string(index + 1) + " ") + cut(escaped(position), 24);
+  return (index < 0 ? "" : std::to_string(index + 1) + " ") + cut(escaped(position), 22);
+}
+
+std::string spec(std::string_view position) {
+  std::string text;
+  for (size_t at = 0; at < position.size();) {
+    const size_t end = std::min(position.find_first_of(",:", at), position.size() - 1) + 1;
+    text += html(position.substr(at, end - at)) + (end < position.size() ? "<wbr>" : "");
+    at = end;
+  }
+  return "<span class=\"spec\">" + text + "</span>";
+}
+
+std::string scheme_head(const Compared& result, std::string_view position, const std::string& badge) {
+  return "<th scope=\"row\">" + scheme_name(result, position) + "</th><td class=\"left\">" + badge + "</td>";
 }
 
 std::string scheme_name(const Compared& result, std::string_view position) {
   const int index = scheme_index(result, position);
-  const std::string name = "<span class=\"spec\">" + html(position) + "</span>";
+  const std::string name = spec(position);
   if (index < 0) return name;
   return "<span class=\"scheme\"><span class=\"chip oc-" + std::to_string(index % 8) + "\">" +
          std::to_string(index + 1) + "</span>" + name + "</span>";
@@ -180,8 +194,11 @@ std::string figure(const Compared& result, Drawing drawing) {
                      .panel_height = drawing.height};
     panels += "<div class=\"panel\">" + picture(one) + "</div>\n";
   }
-  const std::string width = " style=\"--width:" + svg_place(drawing.width) + "px\"";
-  const std::string grid = "<div class=\"panels\"" + width + ">\n" + panels + "</div>\n";
+  // The kit leaves a margin of 16 around a figure; here the page has margins enough.
+  const std::string width =
+      " style=\"--width:" + svg_place(drawing.width) + "px;--inset:" + svg_place(100 * 16 / drawing.width) + "%\"";
+  const std::string grid =
+      "<div class=\"panels columns-" + std::to_string(drawing.columns) + "\"" + width + ">\n" + panels + "</div>\n";
   return "<figure class=\"" + std::string(drawing.wide ? "drawing wide" : "drawing") + "\" data-chart=\"" +
          html(drawing.key) + "\">\n" + legend(result, drawing) +
          (drawing.wide ? scroll_box(drawing.label, grid) : grid) +

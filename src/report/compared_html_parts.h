@@ -30,7 +30,10 @@ double rounded(double value, int digits);
 // Schemes are numbered in the order of `schemes`; number and colour are the same wherever they appear. Another: -1.
 int scheme_index(const Compared& result, std::string_view position);
 std::string short_name(const Compared& result, std::string_view position);  // plain text for a chart: "3 alibi"
+std::string spec(std::string_view position);                                // may break after commas
 std::string scheme_name(const Compared& result, std::string_view position);
+// The first two cells of a row in a table of schemes: its name, and its standing beside it.
+std::string scheme_head(const Compared& result, std::string_view position, const std::string& badge);
 std::string badge(Standing standing);
 std::string row_badge(const Compared& result, const ComparedRow& row);
 
@@ -52,7 +55,8 @@ struct Drawing {
   std::string label = {};
   std::vector<Panel> panels = {};
   std::string caption = {};          // HTML
-  double width = 420, height = 300;  // of a panel
+  double width = 380, height = 280;  // of a panel
+  int columns = 2;                   // where there is room
   bool wide = false;                 // panels keep their size in a box that scrolls, instead of shrinking
 };
 std::string figure(const Compared& result, Drawing drawing);

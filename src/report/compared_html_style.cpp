@@ -52,7 +52,7 @@ p, figcaption, dd { max-width: 44rem; text-wrap: pretty; }
 .nothing, .note, .unit, figcaption, footer { color: var(--quiet); }
 .note, .unit { font-size: .875rem; font-weight: 400; }
 .spec, code { font-family: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace; font-size: .92em;
-  overflow-wrap: anywhere; }
+  overflow-wrap: break-word; }
 .scheme { display: inline-flex; align-items: center; gap: .5em; }
 .chip { flex: none; min-width: 1.55em; padding: 0 .3em; border: 1.5px solid; border-radius: 5px; font-size: .78em;
   font-weight: 650; line-height: 1.5; text-align: center; font-variant-numeric: tabular-nums; }
@@ -65,9 +65,9 @@ p, figcaption, dd { max-width: 44rem; text-wrap: pretty; }
 .badge.refused { color: var(--none); background: var(--none-back); }
 
 .meaning { padding: clamp(1.1rem, 3vw, 1.75rem); background: var(--raised); border-radius: 12px; }
-.meaning dl { display: grid; gap: .7rem; }
+.meaning dl { display: grid; gap: .7rem; padding-bottom: 1.25rem; border-bottom: 1px solid var(--rule); }
 .meaning dl div { display: grid; grid-template-columns: 6.5rem 1fr; gap: .25rem 1rem; }
-.warning { margin-top: 1.25rem; padding-top: 1.1rem; border-top: 1px solid var(--rule); }
+.warning { margin-top: 1.1rem; }
 .schemes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); gap: 1.5rem 2.25rem;
   margin-top: 2rem; padding: 0; list-style: none; }
 .schemes p { margin-top: .35rem; font-size: .9375rem; line-height: 1.5; }
@@ -83,25 +83,27 @@ th { font-weight: 550; }
 thead th { border-bottom-color: var(--quiet); font-size: .875rem; vertical-align: bottom; }
 thead .unit { display: block; font-size: .78rem; }
 thead th[scope=colgroup] { text-align: center; border-bottom-color: var(--rule); }
-th:first-child, .standing, .reason { text-align: left; }
-th[scope=row] { max-width: 17rem; padding-left: .25rem; font-weight: 400; white-space: normal; }
-th[scope=col]:first-child { padding-left: .25rem; }
-thead th:nth-child(2):not(:last-child) { text-align: inherit; }
-.summary thead th:nth-child(2) { text-align: left; }
-.group th { padding: 1.4rem .25rem .5rem; font-size: .9375rem; font-weight: 620; text-align: left; }
-.group th > .unit { margin-left: .5rem; }
-.native { background: var(--native); }
+.left, th[scope=row], .group th { text-align: left; }
+th[scope=row], thead tr:first-child th:first-child { position: sticky; left: 0; padding-left: .25rem; background: var(--paper); }
+th[scope=row] { max-width: 17rem; font-weight: 400; white-space: normal; }
+.group th { padding: 1.4rem .25rem .5rem; font-size: .9375rem; font-weight: 620; }
+.group th > span { position: sticky; left: .25rem; }
+.group .unit { margin-left: .5rem; }
+.native, .native th[scope=row] { background: var(--native); }
 .delta .interval { display: block; color: var(--quiet); font-size: .8125rem; }
 td.reason { min-width: 16rem; color: var(--quiet); white-space: normal; }
 
 .drawing { margin-bottom: 1.5rem; }
 .legend { display: flex; flex-wrap: wrap; gap: .4rem 1.4rem; margin-bottom: 1rem; padding: 0; list-style: none;
   font-size: .9375rem; }
-.panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20.5rem), 1fr)); gap: 1rem 1.5rem; }
-.panel { min-width: 0; max-width: calc(var(--width, 640px) * 1.3); }
-.panel svg { display: block; width: 100%; height: auto; }
+.panels { display: grid; gap: .75rem 1.75rem; }
+.columns-2 { grid-template-columns: repeat(auto-fill, minmax(min(100%, 27rem), 1fr)); }
+.columns-3 { grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); }
+.panel { min-width: 0; max-width: calc(var(--width, 600px) * 1.2); }
+.panel svg { display: block; width: calc(100% + 2 * var(--inset, 0%)); height: auto; margin: 0 calc(-1 * var(--inset, 0%)); }
 .wide .panels { display: flex; gap: .5rem; width: max-content; }
 .wide .panel { flex: none; width: var(--width); }
+.wide svg { width: 100%; margin: 0; }
 figcaption { margin-top: .75rem; font-size: .9375rem; line-height: 1.5; }
 .pictures figure { max-width: none; }
 .pictures h3 { margin-top: 0; }
@@ -109,6 +111,7 @@ details { margin-top: 1.25rem; border-top: 1px solid var(--rule); }
 summary { padding: .7rem 0; color: var(--accent); cursor: pointer; font-weight: 550; }
 details[open] > summary { margin-bottom: .5rem; }
 
+.continuation:first-of-type { margin-top: 1.25rem; }
 .continuation { padding: 1.1rem 0; border-top: 1px solid var(--rule); }
 .continuation h3 { margin: 0 0 .5rem; }
 .story { max-width: 44rem; white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -120,12 +123,13 @@ mark { padding: .05em .1em; border-radius: 3px; background: var(--mark); color: 
 .settings { display: grid; gap: .6rem; }
 .settings div { display: grid; grid-template-columns: 11rem 1fr; gap: 0 1.25rem; }
 .settings dt { color: var(--quiet); }
-pre { margin: 0; padding: .9rem 1.1rem; background: var(--raised); border-radius: 8px; line-height: 1.5; }
+pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; padding: .9rem 1.1rem; background: var(--raised); border-radius: 8px; line-height: 1.5; }
 footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule); font-size: .875rem; }
 
 @media (max-width: 40rem) {
   .meaning dl div, .settings div { grid-template-columns: 1fr; }
-  th, td { padding: .5rem .55rem; }
+  th, td { padding: .5rem .5rem; }
+  th[scope=row] { max-width: 8.5rem; }
 }
 @media print {
   :root { --paper: #fff; --raised: #fff; }
@@ -141,7 +145,6 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   th, td { padding: .25rem .3rem; white-space: normal; }
   .wide .panels { display: grid; width: auto; grid-template-columns: repeat(3, 1fr); }
   .wide .panel { width: auto; }
-  pre { white-space: pre-wrap; }
   h2, h3, summary, .legend { break-after: avoid; }
   .panel, tr, .continuation { break-inside: avoid; }
   .badge, mark, .meaning { border: 1px solid var(--rule); print-color-adjust: exact; }

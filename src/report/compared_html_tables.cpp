@@ -10,21 +10,17 @@ namespace {
 
 std::string cell(const std::string& text) { return "<td>" + text + "</td>"; }
 
-std::string scheme_head(const Compared& result, std::string_view position, const std::string& badge) {
-  return "<th scope=\"row\">" + scheme_name(result, position) + "</th><td class=\"standing\">" + badge + "</td>";
-}
-
 // The head of every column, and what it stands for in a word.
 std::string column(std::string_view name, std::string_view unit = "") {
-  return "<th scope=\"col\">" + std::string(name) +
-         (unit.empty() ? "" : " <span class=\"unit\">" + std::string(unit) + "</span>") + "</th>";
+  return "<th scope=\"col\"" + std::string(name == "standing" || name == "scheme" ? " class=\"left\">" : ">") +
+         std::string(name) + (unit.empty() ? "" : " <span class=\"unit\">" + std::string(unit) + "</span>") + "</th>";
 }
 
 constexpr int kSummaryColumns = 10;
 
 std::string refused_row(const std::string& head, const std::string& reason, int columns) {
-  return "<tr class=\"refused\">" + head + "<td class=\"reason\" colspan=\"" + std::to_string(columns - 2) + "\">" +
-         html(reason) + "</td></tr>\n";
+  return "<tr class=\"refused\">" + head + "<td class=\"left reason\" colspan=\"" + std::to_string(columns - 2) +
+         "\">" + html(reason) + "</td></tr>\n";
 }
 
 std::string summary_row(const Compared& result, const ComparedRow& row) {
@@ -54,8 +50,8 @@ std::string group_title(const Compared& result, int64_t length) {
 
 std::string group(const std::string& title, const std::string& rows) {
   if (rows.empty()) return "";
-  return "<tbody>\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"" + std::to_string(kSummaryColumns) + "\">" +
-         title + "</th></tr>\n" + rows + "</tbody>\n";
+  return "<tbody>\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"" + std::to_string(kSummaryColumns) +
+         "\"><span>" + title + "</span></th></tr>\n" + rows + "</tbody>\n";
 }
 
 bool is_refused(const Compared& result, std::string_view position) {
@@ -213,14 +209,14 @@ std::string costs(const Compared& result) {
 std::string settings(const Compared& result) {
   std::string trained, lengths;
   for (const std::string& position : result.trained_positions)
-    trained += (trained.empty() ? "" : ", ") + ("<span class=\"spec\">" + html(position) + "</span>");
+    trained += (trained.empty() ? "" : ", ") + (spec(position));
   for (const int64_t length : lengths_of(result)) lengths += (lengths.empty() ? "" : ", ") + grouped(length);
   std::string out = "<dl class=\"settings\">\n";
   const auto add = [&](std::string_view name, const std::string& value) {
     out += "<div><dt>" + std::string(name) + "</dt><dd>" + (value.empty() ? "–" : value) + "</dd></div>\n";
   };
   add("Model", html(result.model) + ", " + grouped(result.parameters) + " parameters");
-  add("Native scheme", "<span class=\"spec\">" + html(result.native) + "</span>");
+  add("Native scheme", spec(result.native));
   add("Trained under", trained);
   add("Trained length", count(result.trained_length, "token", "tokens"));
   add("Text", html(result.text) + ", " + count(result.text_tokens, "token", "tokens") + ", " +
@@ -231,8 +227,7 @@ std::string settings(const Compared& result) {
   add("Seed", std::to_string(result.seed));
   add("Version", html(result.version));
   add("Took", number(result.seconds, 1) + " s");
-  out += "</dl>\n<h3>The same again</h3>\n" +
-         scroll_box("Command", "<pre><code>" + html(result.command) + "</code></pre>\n");
+  out += "</dl>\n<h3>The same again</h3>\n<pre><code>" + html(result.command) + "</code></pre>\n";
   const auto define = [](std::string_view name, std::string_view text) {
     return "<div><dt>" + std::string(name) + "</dt><dd>" + std::string(text) + "</dd></div>\n";
   };
