@@ -268,15 +268,16 @@ std::string order_sensitivity(const Compared& result) {
                   .caption =
                       "One end of a bar is the loss as written, the other with the tokens before shuffled. The "
                       "longer the bar, the more of the prediction rests on order.",
-                  .width = 520,
+                  .width = 400,
                   .height = 56 + 26 * n};
   return figure(result, std::move(drawing)) +
-         scroll_box("Order sensitivity, numbers",
-                    "<table><caption>Loss of the last quarter of each window, nats per token</caption><thead><tr>"
-                    "<th scope=\"col\" class=\"left\">scheme</th><th scope=\"col\" class=\"left\">standing</th>"
-                    "<th scope=\"col\">in order</th><th scope=\"col\">shuffled</th>"
-                    "<th scope=\"col\">difference</th></tr></thead><tbody>\n" +
-                        rows + "</tbody></table>\n");
+         scroll_box(
+             "Order sensitivity, numbers",
+             "<table><caption><span>Loss of the last quarter of each window, nats per token</span></caption><thead><tr>"
+             "<th scope=\"col\" class=\"left\">scheme</th><th scope=\"col\" class=\"left\">standing</th>"
+             "<th scope=\"col\">in order</th><th scope=\"col\">shuffled</th>"
+             "<th scope=\"col\">difference</th></tr></thead><tbody>\n" +
+                 rows + "</tbody></table>\n");
 }
 
 std::string recall(const Compared& result) {
@@ -330,8 +331,8 @@ std::string recall(const Compared& result) {
       "tokens, then the same again. find: a key after its cue, far back.";
   return figure(result, std::move(drawing)) +
          scroll_box("Recall, numbers",
-                    "<table><caption>Right answers by task and length in tokens; – where a scheme "
-                    "ends before</caption><thead><tr><th scope=\"col\" rowspan=\"2\" class=\"left\">scheme</th>"
+                    "<table><caption><span>Right answers by task and length in tokens; – where a scheme "
+                    "ends before</span></caption><thead><tr><th scope=\"col\" rowspan=\"2\" class=\"left\">scheme</th>"
                     "<th scope=\"col\" rowspan=\"2\" class=\"left\">standing</th>" +
                         head + "</tr><tr>" + lower + "</tr></thead><tbody>\n" + body + "</tbody></table>\n");
 }

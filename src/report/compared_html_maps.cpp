@@ -137,8 +137,7 @@ std::string attention_distance(const Compared& result) {
   Drawing lines{.key = "attention-distance",
                 .label = "Attention distance by layer",
                 .panels = {std::move(chart)},
-                .caption = "How many tokens back attention looks, weighted by attention, on the scored text.",
-                .width = 480};
+                .caption = "How many tokens back attention looks, weighted by attention, on the scored text."};
   return figure(result, std::move(lines)) + details("Every head by itself", figure(result, std::move(by_head)));
 }
 

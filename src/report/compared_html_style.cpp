@@ -77,6 +77,7 @@ p, figcaption, dd { max-width: 44rem; text-wrap: pretty; }
 table { border-collapse: collapse; font-size: .9375rem; line-height: 1.35; font-variant-numeric: tabular-nums; }
 .summary { min-width: 100%; }
 caption { padding: 0 0 .75rem; color: var(--quiet); text-align: left; }
+caption > span { position: sticky; left: 0; display: inline-block; max-width: min(44rem, 100vw - 2rem); }
 th, td { padding: .5rem .75rem; border-bottom: 1px solid var(--rule); text-align: right; vertical-align: baseline;
   white-space: nowrap; }
 th { font-weight: 550; }
@@ -87,7 +88,7 @@ thead th[scope=colgroup] { text-align: center; border-bottom-color: var(--rule);
 th[scope=row], thead tr:first-child th:first-child { position: sticky; left: 0; padding-left: .25rem; background: var(--paper); }
 th[scope=row] { max-width: 17rem; font-weight: 400; white-space: normal; }
 .group th { padding: 1.4rem .25rem .5rem; font-size: .9375rem; font-weight: 620; }
-.group th > span { position: sticky; left: .25rem; }
+.group th > span { position: sticky; left: .25rem; display: inline-block; max-width: calc(100vw - 3rem); white-space: normal; }
 .group .unit { margin-left: .5rem; }
 .native, .native th[scope=row] { background: var(--native); }
 .delta .interval { display: block; color: var(--quiet); font-size: .8125rem; }
@@ -129,7 +130,8 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
 @media (max-width: 40rem) {
   .meaning dl div, .settings div { grid-template-columns: 1fr; }
   th, td { padding: .5rem .5rem; }
-  th[scope=row] { max-width: 8.5rem; }
+  th[scope=row] { max-width: 9.25rem; }
+  th .spec { font-size: .8rem; overflow-wrap: anywhere; }
 }
 @media print {
   :root { --paper: #fff; --raised: #fff; }

@@ -78,11 +78,11 @@ std::string summary_table(const Compared& result, const std::string& protocol) {
   body += group("Refused", refused);
   const std::string title = protocol.empty() ? "All schemes" : protocol_title(protocol);
   return scroll_box(title + ", all numbers",
-                    "<table class=\"summary\"><caption>" + html(title) + "</caption>\n<thead><tr>" + column("scheme") +
-                        column("standing") + column("loss", "nats/token") + column("±", "std. error") +
-                        column("perplexity") + column("bits/byte") + column("to native", "nats, 95&nbsp;%") +
-                        column("KL", "nats") + column("same best") + column("speed", "ms/token") + "</tr></thead>\n" +
-                        body + "</table>\n");
+                    "<table class=\"summary\"><caption><span>" + html(title) + "</span></caption>\n<thead><tr>" +
+                        column("scheme") + column("standing") + column("loss", "nats/token") +
+                        column("±", "std. error") + column("perplexity") + column("bits/byte") +
+                        column("to native", "nats, 95&nbsp;%") + column("KL", "nats") + column("same best") +
+                        column("speed", "ms/token") + "</tr></thead>\n" + body + "</table>\n");
 }
 
 struct Meaning {
@@ -198,9 +198,9 @@ std::string costs(const Compared& result) {
             cell(byte_size(scheme.cache_bytes)) +
             cell(scheme.table_bytes > 0 ? byte_size(scheme.table_bytes) : "none") + "</tr>\n";
   }
-  return scroll_box("Memory and speed", "<table><caption>At the trained length of " +
+  return scroll_box("Memory and speed", "<table><caption><span>At the trained length of " +
                                             count(result.trained_length, "token", "tokens") +
-                                            "</caption>\n<thead><tr>" + column("scheme") + column("standing") +
+                                            "</span></caption>\n<thead><tr>" + column("scheme") + column("standing") +
                                             column("speed", "ms/token") + column("to native") +
                                             column("cache", "keys and values") + column("tables", "tensors it reads") +
                                             "</tr></thead>\n<tbody>\n" + rows + "</tbody></table>\n");
