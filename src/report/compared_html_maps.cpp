@@ -61,6 +61,7 @@ std::string layer_figure(const Compared& result, size_t layer) {
                   .label = "Attention in layer " + std::to_string(layer + 1),
                   .width = 290,
                   .height = 250,
+                  .columns = 4,
                   .wide = true};
   for (const ComparedScheme& scheme : result.schemes)
     if (layer < scheme.attention.size()) drawing.panels.emplace_back(attention_map(result, scheme, layer));
@@ -102,7 +103,9 @@ std::string attention_distance(const Compared& result) {
   chart.x.labels = layer_names;
   Drawing by_head{.key = "attention-distance-heads",
                   .label = "Attention distance by layer and head",
-                  .caption = "Layers from top to bottom, heads from left to right; numbers are tokens looked back."};
+                  .caption = "Layers from top to bottom, heads from left to right; numbers are tokens looked back.",
+                  .width = 350,
+                  .columns = 3};
   for (size_t s = 0; s < result.schemes.size(); ++s) {
     const ComparedScheme& scheme = result.schemes[s];
     if (scheme.attention_distance.empty()) continue;

@@ -56,7 +56,7 @@ struct Drawing {
   std::vector<Panel> panels = {};
   std::string caption = {};          // HTML
   double width = 380, height = 280;  // of a panel
-  int columns = 2;                   // where there is room
+  int columns = 2;                   // where there is room; of a wide drawing only on paper
   bool wide = false;                 // panels keep their size in a box that scrolls, instead of shrinking
 };
 std::string figure(const Compared& result, Drawing drawing);

@@ -101,7 +101,7 @@ td.reason { min-width: 16rem; color: var(--quiet); white-space: normal; }
 .columns-2 { grid-template-columns: repeat(auto-fill, minmax(min(100%, 27rem), 1fr)); }
 .columns-3 { grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); }
 .panel { min-width: 0; max-width: calc(var(--width, 600px) * 1.2); }
-.panel svg { display: block; width: calc(100% + 2 * var(--inset, 0%)); height: auto; margin: 0 calc(-1 * var(--inset, 0%)); }
+.panel svg { display: block; overflow: visible; width: calc(100% + 2 * var(--inset, 0%)); height: auto; margin: 0 calc(-1 * var(--inset, 0%)); }
 .wide .panels { display: flex; gap: .5rem; width: max-content; }
 .wide .panel { flex: none; width: var(--width); }
 .wide svg { width: 100%; margin: 0; }
@@ -131,21 +131,29 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   .meaning dl div, .settings div { grid-template-columns: 1fr; }
   th, td { padding: .5rem .5rem; }
   th[scope=row] { max-width: 9.25rem; }
+  th .scheme { min-width: 8.5rem; }
   th .spec { font-size: .8rem; overflow-wrap: anywhere; }
 }
 @media print {
   :root { --paper: #fff; --raised: #fff; }
   @page { margin: 14mm; }
-  body { max-width: none; padding: 0; font-size: 10pt; }
+  html { font-size: 9pt; }
+  body { max-width: none; padding: 0; }
   nav, .skip { display: none; }
   header { padding-top: 0; }
-  section { padding-top: 1.5rem; }
+  section { padding-top: 2.25rem; }
   details::details-content { content-visibility: visible; block-size: auto; opacity: 1; }
   summary { list-style: none; }
   .scroll { overflow: visible; }
-  table { font-size: 7.5pt; }
-  th, td { padding: .25rem .3rem; white-space: normal; }
-  .wide .panels { display: grid; width: auto; grid-template-columns: repeat(3, 1fr); }
+  table { font-size: .85rem; }
+  th, td { padding: .25rem .35rem; }
+  th[scope=row] { max-width: 14rem; position: static; }
+  .group th { padding-top: .8rem; }
+  .badge, .delta .interval, thead th, thead .unit { font-size: .75rem; }
+  .panels, .wide .panels { display: grid; width: auto; gap: .5rem 1.25rem; }
+  .columns-2 { grid-template-columns: repeat(2, 1fr); }
+  .columns-3 { grid-template-columns: repeat(3, 1fr); }
+  .columns-4 { grid-template-columns: repeat(4, 1fr); }
   .wide .panel { width: auto; }
   h2, h3, summary, .legend { break-after: avoid; }
   .panel, tr, .continuation { break-inside: avoid; }
