@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "report/svg_scale.h"
@@ -45,6 +46,21 @@ std::string legend(const Compared& result, const Drawing& drawing) {
     list += "<li>" + scheme_name(result, result.schemes[static_cast<size_t>(i)].position) + "</li>\n";
   }
   return list.empty() ? "" : "<ul class=\"legend\" aria-label=\"Schemes in this chart\">\n" + list + "</ul>\n";
+}
+
+// More schemes than colours: the number of its scheme stands at the end of each line.
+void number_lines(const Compared& result, Chart& chart) {
+  constexpr size_t kColours = 8;
+  if (result.schemes.size() <= kColours) return;
+  std::map<int, Series*> last;
+  for (Series& series : chart.series)
+    if (!series.name.empty()) last[series.colour] = &series;
+  for (const auto& [scheme, series] : last) {
+    size_t end = std::min(series->x.size(), series->y.size());
+    while (end > 0 && !std::isfinite(series->y[end - 1])) --end;
+    series->labels.resize(end);
+    if (end > 0) series->labels[end - 1] = std::to_string(scheme + 1);
+  }
 }
 
 }  // namespace
@@ -91,7 +107,7 @@ int scheme_index(const Compared& result, std::string_view position) {
 
 std::string short_name(const Compared& result, std::string_view position) {
   const int index = scheme_index(result, position);
-  return (index < 0 ? "" : std::to_string(index + 1) + " ") + cut(escaped(position), 22);
+  return (index < 0 ? "" : std::to_string(index + 1) + " ") + cut(escaped(position), 18);
 }
 
 std::string spec(std::string_view position) {
@@ -185,7 +201,11 @@ std::string figure(const Compared& result, Drawing drawing) {
   for (size_t i = 0; i < drawing.panels.size(); ++i) {
     Panel& panel = drawing.panels[i];
     std::string title;
-    if (auto* chart = std::get_if<Chart>(&panel)) chart->legend = false, title = chart->title;
+    if (auto* chart = std::get_if<Chart>(&panel)) {
+      number_lines(result, *chart);
+      chart->legend = false;
+      title = chart->title;
+    }
     if (const auto* map = std::get_if<HeatMap>(&panel)) title = map->title;
     const Figure one{.id = drawing.key + "-" + std::to_string(i + 1),
                      .description = drawing.label + (title.empty() ? "" : ": " + title),

@@ -105,6 +105,7 @@ td.reason { min-width: 16rem; color: var(--quiet); white-space: normal; }
 .wide .panels { display: flex; gap: .5rem; width: max-content; }
 .wide .panel { flex: none; width: var(--width); }
 .wide svg { width: 100%; margin: 0; }
+.wide .columns-2 { flex-wrap: wrap; width: auto; }
 figcaption { margin-top: .75rem; font-size: .9375rem; line-height: 1.5; }
 .pictures figure { max-width: none; }
 .pictures h3 { margin-top: 0; }
