@@ -14,6 +14,7 @@ namespace ordinal::report::page {
 namespace {
 
 constexpr const char* kMissing = "–";
+constexpr int kColours = 8;  // of the chart kit
 
 std::string signed_text(std::string text) {
   if (text.starts_with('-')) text.replace(0, 1, "−");
@@ -48,14 +49,15 @@ std::string legend(const Compared& result, const Drawing& drawing) {
   return list.empty() ? "" : "<ul class=\"legend\" aria-label=\"Schemes in this chart\">\n" + list + "</ul>\n";
 }
 
-// More schemes than colours: the number of its scheme stands at the end of each line.
-void number_lines(const Compared& result, Chart& chart) {
-  constexpr size_t kColours = 8;
-  if (result.schemes.size() <= kColours) return;
+// More schemes than colours: where two in a chart have the same, the number of the scheme stands at the line's end.
+void number_lines(Chart& chart) {
   std::map<int, Series*> last;
   for (Series& series : chart.series)
     if (!series.name.empty()) last[series.colour] = &series;
+  std::map<int, int> uses;
+  for (const auto& [scheme, series] : last) ++uses[scheme % kColours];
   for (const auto& [scheme, series] : last) {
+    if (uses[scheme % kColours] < 2) continue;
     size_t end = std::min(series->x.size(), series->y.size());
     while (end > 0 && !std::isfinite(series->y[end - 1])) --end;
     series->labels.resize(end);
@@ -128,7 +130,7 @@ std::string scheme_name(const Compared& result, std::string_view position) {
   const int index = scheme_index(result, position);
   const std::string name = spec(position);
   if (index < 0) return name;
-  return "<span class=\"scheme\"><span class=\"chip oc-" + std::to_string(index % 8) + "\">" +
+  return "<span class=\"scheme\"><span class=\"chip oc-" + std::to_string(index % kColours) + "\">" +
          std::to_string(index + 1) + "</span>" + name + "</span>";
 }
 
@@ -202,7 +204,7 @@ std::string figure(const Compared& result, Drawing drawing) {
     Panel& panel = drawing.panels[i];
     std::string title;
     if (auto* chart = std::get_if<Chart>(&panel)) {
-      number_lines(result, *chart);
+      number_lines(*chart);
       chart->legend = false;
       title = chart->title;
     }

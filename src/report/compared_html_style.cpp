@@ -100,7 +100,7 @@ td.reason { min-width: 16rem; color: var(--quiet); white-space: normal; }
 .panels { display: grid; gap: .75rem 1.75rem; }
 .columns-2 { grid-template-columns: repeat(auto-fill, minmax(min(100%, 27rem), 1fr)); }
 .columns-3 { grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); }
-.panel { min-width: 0; max-width: calc(var(--width, 600px) * 1.2); }
+.panel { min-width: 0; max-width: calc(var(--width, 600px) * 1.35); }
 .panel svg { display: block; overflow: visible; width: calc(100% + 2 * var(--inset, 0%)); height: auto; margin: 0 calc(-1 * var(--inset, 0%)); }
 .wide .panels { display: flex; gap: .5rem; width: max-content; }
 .wide .panel { flex: none; width: var(--width); }
