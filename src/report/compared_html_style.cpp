@@ -107,6 +107,7 @@ td.reason { min-width: 16rem; color: var(--quiet); white-space: normal; }
 .wide svg { width: 100%; margin: 0; }
 .wide .columns-2 { flex-wrap: wrap; width: auto; }
 figcaption { margin-top: .75rem; font-size: .9375rem; line-height: 1.5; }
+.pictures { gap: 2.25rem 1.75rem; }
 .pictures figure { max-width: none; }
 .pictures h3 { margin-top: 0; }
 details { margin-top: 1.25rem; border-top: 1px solid var(--rule); }
