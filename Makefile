@@ -70,6 +70,7 @@ quietly = $(if $(V),,@echo '  $(firstword $(1)) $@'; )$(1)
 
 .DEFAULT_GOAL := all
 .PHONY: all demo test test-isa parity sanitize thread fuzz arm64 example bench lint lint-rules tidy format golden pictures model \
+.PHONY: all demo test test-isa parity page-check sanitize thread fuzz arm64 example bench lint lint-rules tidy format golden model \
   install uninstall packages clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -143,6 +144,14 @@ thread:  ## all tests under the thread sanitizer
 
 parity: all build/venv/parity.ok  ## logits and ids of models of GPT-2's size against transformers
 	build/venv/bin/python tools/parity.py $(B)/ordinal
+
+# Without PAGE, a page of made-up numbers, which has everything that a page can have.
+page := $(or $(PAGE),build/page/sample.html)
+page-check: build/packages/page.ok $(page)  ## a page of `compare --html` in a headless Chromium: PAGE=file
+	tools/check_page.py "$(page)" --pictures build/page/pictures
+build/page/sample.html: $(B)/tests/run
+	@mkdir -p $(@D)
+	SAMPLE_PAGE=$@ $< -ns -tc='compared_html: writes a sample page' >/dev/null
 
 # One program per reader (tools/fuzz/README.md), FUZZ_SECONDS each; what they find lies in build/fuzz/found/.
 fuzzers := $(patsubst tools/fuzz/%.cpp,%,$(wildcard tools/fuzz/fuzz_*.cpp))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sees to the Debian packages that a target needs: looks for their headers and commands, installs what is missing.
 #
-#   tools/install_packages.sh [--check] SET...      sets: build test arm64 fuzz python pkg-config
+#   tools/install_packages.sh [--check] SET...      sets: build test arm64 fuzz page python pkg-config
 #
 # --check installs nothing and fails when something is missing. CXX names the compiler whose headers count.
 set -euo pipefail
@@ -9,6 +9,7 @@ set -euo pipefail
 has_header() { printf '#if !__has_include(<%s>)\n#error missing\n#endif\n' "$1" | ${CXX:-g++} -E -x c++ - >/dev/null 2>&1; }
 has_command() { command -v "${1%% *}" >/dev/null 2>&1; }
 has_clang_runtime() { ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-$(uname -m).a >/dev/null 2>&1; }
+has_browser() { has_command chromium || has_command chromium-browser || has_command google-chrome; }
 has_venv() { python3 -c 'import ensurepip, venv' >/dev/null 2>&1; }
 
 check_only=false
@@ -35,13 +36,14 @@ for set in "$@"; do
       need clang has_command clang++
       need libclang-rt-dev has_clang_runtime
       ;;
+    page) need chromium has_browser ;;
     pkg-config) need pkg-config has_command pkg-config ;;
     python)
       need python3 has_command python3
       need python3-venv has_venv
       ;;
     *)
-      echo "install_packages.sh: no set '$set'; there are: build test arm64 fuzz python pkg-config" >&2
+      echo "install_packages.sh: no set '$set'; there are: build test arm64 fuzz page python pkg-config" >&2
       exit 2
       ;;
   esac

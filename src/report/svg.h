@@ -53,6 +53,7 @@ struct Chart {
   std::vector<Series> series = {};
   std::vector<MarkerLine> markers = {};
   bool square = false;   // equal room for both axes
+  bool legend = true;    // false where the page around the chart says which colour is what
   std::string key = {};  // data-key of the panel, for a program that looks for it
 };
 

@@ -204,7 +204,7 @@ void draw_chart(Canvas& canvas, const Chart& chart, const Box& box) {
 
   canvas.out += "<g" + attribute("class", "oc-chart") + attribute("data-key", chart.key) + ">\n";
   const Box below_title = draw_title(canvas, chart.title, box);
-  const Box inner = draw_legend(canvas, chart, colours, below_title);
+  const Box inner = chart.legend ? draw_legend(canvas, chart, colours, below_title) : below_title;
   const Frame frame = draw_frame(canvas, inner, chart.x, chart.y, x_scale(chart), y_scale(chart), true, chart.square);
 
   // Stated ends may cut lines off: a picture inside the picture does, without an id for a clip path.

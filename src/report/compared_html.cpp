@@ -1,0 +1,91 @@
+// compared_html.cpp: see compared_html.h. Puts the parts of the page in their order.
+#include "report/compared_html.h"
+
+#include <algorithm>
+#include <array>
+
+#include "report/compared_html_parts.h"
+#include "report/text.h"
+
+namespace ordinal::report {
+namespace {
+
+struct Section {
+  std::string_view id, title;
+  std::string inside;
+};
+
+std::string title_of(const Compared& result) {
+  static constexpr std::array<const char*, 13> kWords = {"No",    "One",   "Two",  "Three", "Four",   "Five",  "Six",
+                                                         "Seven", "Eight", "Nine", "Ten",   "Eleven", "Twelve"};
+  const size_t n = result.schemes.size();
+  const std::string number = n < kWords.size() ? kWords[n] : std::to_string(n);
+  return number + (n == 1 ? " position scheme on its weights" : " position schemes on the same weights");
+}
+
+std::string pictures_section(const Compared& result, std::span<const SchemePicture> pictures) {
+  if (pictures.empty()) return page::paragraph("nothing", "No pictures were made.");
+  std::string out = "<div class=\"panels columns-2 pictures\">\n";
+  const std::string style = "<style>" + page::picture_style() + "</style>\n";
+  for (const SchemePicture& picture : pictures) {
+    std::string svg = picture.svg.substr(std::min(picture.svg.find("<svg"), picture.svg.size()));
+    if (const size_t at = svg.find(style); at != std::string::npos) svg.erase(at, style.size());
+    out += "<figure class=\"panel\"><h3>" + page::scheme_name(result, picture.position) + "</h3>\n" +
+           page::scroll_box("Picture of " + picture.position, svg) + "<figcaption>" + page::html(picture.caption) +
+           "</figcaption></figure>\n";
+  }
+  return "<div data-chart=\"pictures\">" + out + "</div></div>\n";
+}
+
+std::string header(const Compared& result) {
+  std::string out = "<header>\n<p class=\"eyebrow\">Ordinal · compare</p>\n<h1>" + title_of(result) + "</h1>\n";
+  out += "<p class=\"lead\"><span class=\"spec\">" + page::html(result.model) + "</span> · " +
+         grouped(result.parameters) + " parameters · trained at " +
+         page::count(result.trained_length, "token", "tokens") + " · scored on <span class=\"spec\">" +
+         page::html(result.text) + "</span></p>\n";
+  if (result.headlines.empty()) return out + "</header>\n";
+  out += "<ul class=\"headlines\">\n";
+  for (const std::string& headline : result.headlines) out += "<li>" + page::html(headline) + "</li>\n";
+  return out + "</ul>\n</header>\n";
+}
+
+}  // namespace
+
+std::string to_html(const Compared& result, std::span<const SchemePicture> pictures) {
+  const std::vector<Section> sections = {
+      {"standing", "What may be said", page::standings(result)},
+      {"summary", "Summary", page::summary_tables(result)},
+      {"length", "Loss by length", page::loss_by_length(result)},
+      {"difference", "Difference to native", page::differences(result)},
+      {"position", "Loss by position", page::loss_by_position(result)},
+      {"agreement", "Agreement", page::agreement(result)},
+      {"order", "Order", page::order_sensitivity(result)},
+      {"distance", "Attention distance", page::attention_distance(result)},
+      {"attention", "Attention maps", page::attention_maps(result)},
+      {"recall", "Recall", page::recall(result)},
+      {"continuation", "Continuation", page::continuations(result)},
+      {"cost", "Memory and speed", page::costs(result)},
+      {"pictures", "Pictures of the schemes", pictures_section(result, pictures)},
+      {"settings", "Settings", page::settings(result)},
+  };
+  std::string nav = "<nav aria-label=\"Contents\"><ul>\n", body;
+  for (const Section& section : sections) {
+    const std::string id(section.id), title(section.title);
+    nav += "<li><a href=\"#" + id + "\">" + title + "</a></li>\n";
+    body += "<section id=\"" + id + "\" aria-labelledby=\"" + id + "-title\">\n<h2 id=\"" + id + "-title\">" + title +
+            "</h2>\n" + section.inside + "</section>\n";
+  }
+  nav += "</ul></nav>\n";
+  // The policy lets the page load nothing, whatever a name in it may say.
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+         "img-src data:\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" +
+         title_of(result) + "</title>\n<style>\n" + page::picture_style() + "\n" + page::style() +
+         "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">To the content</a>\n" + header(result) + nav +
+         "<main id=\"main\" tabindex=\"-1\">\n" + body + "</main>\n<footer><p>Made by ordinal " +
+         page::html(result.version) + ".</p></footer>\n</body>\n</html>\n";
+}
+
+}  // namespace ordinal::report

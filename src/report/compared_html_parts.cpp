@@ -1,0 +1,230 @@
+// compared_html_parts.cpp: see compared_html_parts.h.
+#include "report/compared_html_parts.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "report/svg_scale.h"
+#include "report/text.h"
+
+namespace ordinal::report::page {
+namespace {
+
+constexpr const char* kMissing = "–";
+constexpr int kColours = 8;  // of the chart kit
+
+std::string signed_text(std::string text) {
+  if (text.starts_with('-')) text.replace(0, 1, "−");
+  return text;
+}
+
+std::string_view word(Standing standing) {
+  static constexpr std::array<std::string_view, 5> kWords = {"trained", "jointly", "exact", "untrained", "refused"};
+  return kWords[static_cast<size_t>(standing)];
+}
+
+// What a cell can hold of a name; the whole name is in the legend.
+std::string cut(const std::string& text, size_t most) {
+  if (text.size() <= most) return text;
+  size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
+// The schemes that a figure draws, by the colours of its lines; one for a chart that needs no legend.
+std::string legend(const Compared& result, const Drawing& drawing) {
+  std::set<int> drawn;
+  for (const Panel& panel : drawing.panels)
+    if (const auto* chart = std::get_if<Chart>(&panel))
+      for (const Series& series : chart->series)
+        if (!series.x.empty()) drawn.insert(series.colour);
+  std::string list;
+  for (const int i : drawn) {
+    if (i < 0 || i >= static_cast<int>(result.schemes.size())) continue;
+    list += "<li>" + scheme_name(result, result.schemes[static_cast<size_t>(i)].position) + "</li>\n";
+  }
+  return list.empty() ? "" : "<ul class=\"legend\" aria-label=\"Schemes in this chart\">\n" + list + "</ul>\n";
+}
+
+// More schemes than colours: where two in a chart have the same, the number of the scheme stands at the line's end.
+void number_lines(Chart& chart) {
+  std::map<int, Series*> last;
+  for (Series& series : chart.series)
+    if (!series.name.empty()) last[series.colour] = &series;
+  std::map<int, int> uses;
+  for (const auto& [scheme, series] : last) ++uses[scheme % kColours];
+  for (const auto& [scheme, series] : last) {
+    if (uses[scheme % kColours] < 2) continue;
+    size_t end = std::min(series->x.size(), series->y.size());
+    while (end > 0 && !std::isfinite(series->y[end - 1])) --end;
+    series->labels.resize(end);
+    if (end > 0) series->labels[end - 1] = std::to_string(scheme + 1);
+  }
+}
+
+}  // namespace
+
+std::string html(std::string_view text) { return xml_text(text); }
+std::string token_html(std::string_view piece) { return xml_text(escaped(piece)); }
+
+std::string number(std::optional<double> value, int digits) {
+  if (!value || !std::isfinite(*value)) return kMissing;
+  if (std::abs(*value) >= 1e7) return svg_number(*value);
+  const std::string text = fixed(*value, digits);
+  return signed_text(text.find_first_not_of("-0.") == std::string::npos ? fixed(0, digits) : text);
+}
+
+std::string difference(std::optional<double> value, int digits) {
+  const std::string text = number(value, digits);
+  return value && *value > 0 && text != kMissing && text.find_first_not_of("0.") != std::string::npos ? "+" + text
+                                                                                                      : text;
+}
+
+std::string percent(std::optional<double> share, int digits) {
+  const std::string text = number(share ? std::optional(*share * 100) : share, digits);
+  return text == kMissing ? text : text + " %";
+}
+
+std::string perplexity(double value) {
+  if (std::isfinite(value) && value >= 1000 && value < 1e7) return grouped(std::llround(value));
+  return number(value, 2);
+}
+
+std::string count(int64_t number, std::string_view one, std::string_view many) {
+  return grouped(number) + " " + std::string(number == 1 ? one : many);
+}
+
+double rounded(double value, int digits) {
+  const double power = std::pow(10, digits);
+  return std::round(value * power) / power;
+}
+
+int scheme_index(const Compared& result, std::string_view position) {
+  const auto found = std::ranges::find(result.schemes, position, &ComparedScheme::position);
+  return found == result.schemes.end() ? -1 : static_cast<int>(found - result.schemes.begin());
+}
+
+std::string short_name(const Compared& result, std::string_view position) {
+  const int index = scheme_index(result, position);
+  return (index < 0 ? "" : std::to_string(index + 1) + " ") + cut(escaped(position), 18);
+}
+
+std::string spec(std::string_view position) {
+  std::string text;
+  for (size_t at = 0; at < position.size();) {
+    const size_t end = std::min(position.find_first_of(",:", at), position.size() - 1) + 1;
+    text += html(position.substr(at, end - at)) + (end < position.size() ? "<wbr>" : "");
+    at = end;
+  }
+  return "<span class=\"spec\">" + text + "</span>";
+}
+
+std::string scheme_head(const Compared& result, std::string_view position, const std::string& badge) {
+  return "<th scope=\"row\">" + scheme_name(result, position) + "</th><td class=\"left\">" + badge + "</td>";
+}
+
+std::string scheme_name(const Compared& result, std::string_view position) {
+  const int index = scheme_index(result, position);
+  const std::string name = spec(position);
+  if (index < 0) return name;
+  return "<span class=\"scheme\"><span class=\"chip oc-" + std::to_string(index % kColours) + "\">" +
+         std::to_string(index + 1) + "</span>" + name + "</span>";
+}
+
+std::string badge(Standing standing) {
+  const std::string text(word(standing));
+  return "<span class=\"badge " + text + "\">" + text + "</span>";
+}
+
+// A scheme that gives the native bits up to the trained length is untrained past it; its rows say so.
+std::string row_badge(const Compared& result, const ComparedRow& row) {
+  const int index = scheme_index(result, row.position);
+  if (index < 0) return "";
+  const Standing standing = result.schemes[static_cast<size_t>(index)].standing;
+  return badge(standing == Standing::exact && !row.trained ? Standing::untrained : standing);
+}
+
+std::vector<int64_t> lengths_of(const Compared& result) {
+  std::set<int64_t> lengths(result.lengths.begin(), result.lengths.end());
+  for (const ComparedRow& row : result.rows) lengths.insert(row.length);
+  return {lengths.begin(), lengths.end()};
+}
+
+std::vector<std::string> protocols_of(const Compared& result) {
+  std::vector<std::string> protocols;
+  for (const ComparedRow& row : result.rows)
+    if (std::ranges::find(protocols, row.protocol) == protocols.end()) protocols.push_back(row.protocol);
+  return protocols;
+}
+
+const ComparedRow* find_row(const Compared& result, std::string_view position, int64_t length,
+                            std::string_view protocol) {
+  for (const ComparedRow& row : result.rows)
+    if (row.position == position && row.length == length && row.protocol == protocol) return &row;
+  return nullptr;
+}
+
+std::string protocol_title(std::string_view protocol) {
+  if (protocol == "whole") return "Windows side by side";
+  if (protocol == "sliding") return "Sliding windows";
+  return std::string(protocol);
+}
+
+std::string scroll_box(std::string_view label, const std::string& inside) {
+  return "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"" + html(label) + "\">\n" + inside +
+         "</div>\n";
+}
+
+std::string details(const std::string& summary, const std::string& inside) {
+  return "<details>\n<summary>" + summary + "</summary>\n" + inside + "</details>\n";
+}
+
+std::string paragraph(std::string_view css, const std::string& inside) {
+  return "<p class=\"" + std::string(css) + "\">" + inside + "</p>\n";
+}
+
+std::string picture_style() {
+  const std::string svg = to_svg({}, SvgPlace::page);
+  const size_t begin = svg.find("<style>") + 7, end = svg.find("</style>");
+  return svg.substr(begin, end - begin);
+}
+
+std::string picture(const Figure& figure) {
+  std::string svg = to_svg(figure, SvgPlace::page);
+  const size_t begin = svg.find("<style>"), end = svg.find("</style>\n");
+  return svg.erase(begin, end + 9 - begin);
+}
+
+std::string figure(const Compared& result, Drawing drawing) {
+  std::string panels;
+  for (size_t i = 0; i < drawing.panels.size(); ++i) {
+    Panel& panel = drawing.panels[i];
+    std::string title;
+    if (auto* chart = std::get_if<Chart>(&panel)) {
+      number_lines(*chart);
+      chart->legend = false;
+      title = chart->title;
+    }
+    if (const auto* map = std::get_if<HeatMap>(&panel)) title = map->title;
+    const Figure one{.id = drawing.key + "-" + std::to_string(i + 1),
+                     .description = drawing.label + (title.empty() ? "" : ": " + title),
+                     .panels = {panel},
+                     .width = drawing.width,
+                     .panel_height = drawing.height};
+    panels += "<div class=\"panel\">" + picture(one) + "</div>\n";
+  }
+  // The kit leaves a margin of 16 around a figure; here the page has margins enough.
+  const std::string width =
+      " style=\"--width:" + svg_place(drawing.width) + "px;--inset:" + svg_place(100 * 16 / drawing.width) + "%\"";
+  const std::string grid =
+      "<div class=\"panels columns-" + std::to_string(drawing.columns) + "\"" + width + ">\n" + panels + "</div>\n";
+  return "<figure class=\"" + std::string(drawing.wide ? "drawing wide" : "drawing") + "\" data-chart=\"" +
+         html(drawing.key) + "\">\n" + legend(result, drawing) +
+         (drawing.wide ? scroll_box(drawing.label, grid) : grid) +
+         (drawing.caption.empty() ? "" : "<figcaption>" + drawing.caption + "</figcaption>\n") + "</figure>\n";
+}
+
+}  // namespace ordinal::report::page

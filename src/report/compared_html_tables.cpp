@@ -1,0 +1,263 @@
+// compared_html_tables.cpp: the tables and texts on the page of a comparison.
+#include <algorithm>
+#include <cmath>
+
+#include "report/compared_html_parts.h"
+#include "report/text.h"
+
+namespace ordinal::report::page {
+namespace {
+
+std::string cell(const std::string& text) { return "<td>" + text + "</td>"; }
+
+// The head of every column, and what it stands for in a word.
+std::string column(std::string_view name, std::string_view unit = "") {
+  return "<th scope=\"col\"" + std::string(name == "standing" || name == "scheme" ? " class=\"left\">" : ">") +
+         std::string(name) + (unit.empty() ? "" : " <span class=\"unit\">" + std::string(unit) + "</span>") + "</th>";
+}
+
+constexpr int kSummaryColumns = 10;
+
+std::string refused_row(const std::string& head, const std::string& reason, int columns) {
+  return "<tr class=\"refused\">" + head + "<td class=\"left reason\" colspan=\"" + std::to_string(columns - 2) +
+         "\">" + html(reason) + "</td></tr>\n";
+}
+
+std::string summary_row(const Compared& result, const ComparedRow& row) {
+  const std::string head = scheme_head(result, row.position, row_badge(result, row));
+  if (!row.refused.empty()) return refused_row(head, row.refused, kSummaryColumns);
+  const bool native = row.position == result.native;
+  std::string delta = "native";
+  if (!native) {
+    delta = difference(row.delta_nll, 4);
+    if (row.delta_low && row.delta_high)
+      delta += "<span class=\"interval\">" + difference(row.delta_low, 4) + " to " + difference(row.delta_high, 4) +
+               "</span>";
+  }
+  return std::string("<tr") + (native ? " class=\"native\"" : "") + ">" + head + cell(number(row.nll, 4)) +
+         cell(number(row.stderr_, 4)) + cell(perplexity(row.ppl)) + cell(number(row.bits_per_byte, 4)) +
+         "<td class=\"delta\">" + delta + "</td>" + cell(number(row.kl, 4)) + cell(percent(row.top1_agreement, 1)) +
+         cell(number(row.ms_per_token, 3)) + "</tr>\n";
+}
+
+std::string group_title(const Compared& result, int64_t length) {
+  std::string title = count(length, "token", "tokens");
+  if (length == result.trained_length) title += " <span class=\"unit\">the trained length</span>";
+  if (result.trained_length > 0 && length > result.trained_length)
+    title += " <span class=\"unit\">past the trained length of " + grouped(result.trained_length) + "</span>";
+  return title;
+}
+
+std::string group(const std::string& title, const std::string& rows) {
+  if (rows.empty()) return "";
+  return "<tbody>\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"" + std::to_string(kSummaryColumns) +
+         "\"><span>" + title + "</span></th></tr>\n" + rows + "</tbody>\n";
+}
+
+bool is_refused(const Compared& result, std::string_view position) {
+  const int index = scheme_index(result, position);
+  return index >= 0 && result.schemes[static_cast<size_t>(index)].standing == Standing::refused;
+}
+
+// A scheme that is refused altogether says so once, at the end.
+std::string summary_table(const Compared& result, const std::string& protocol) {
+  std::string body;
+  for (const int64_t length : lengths_of(result)) {
+    std::string rows;
+    for (const ComparedScheme& scheme : result.schemes)
+      if (const ComparedRow* row = find_row(result, scheme.position, length, protocol);
+          row != nullptr && scheme.standing != Standing::refused)
+        rows += summary_row(result, *row);
+    body += group(group_title(result, length), rows);
+  }
+  std::string refused;
+  for (const ComparedScheme& scheme : result.schemes)
+    if (is_refused(result, scheme.position))
+      refused +=
+          refused_row(scheme_head(result, scheme.position, badge(scheme.standing)), scheme.reason, kSummaryColumns);
+  body += group("Refused", refused);
+  const std::string title = protocol.empty() ? "All schemes" : protocol_title(protocol);
+  return scroll_box(title + ", all numbers",
+                    "<table class=\"summary\"><caption><span>" + html(title) + "</span></caption>\n<thead><tr>" +
+                        column("scheme") + column("standing") + column("loss", "nats/token") +
+                        column("±", "std. error") + column("perplexity") + column("bits/byte") +
+                        column("to native", "nats, 95&nbsp;%") + column("KL", "nats") + column("same best") +
+                        column("speed", "ms/token") + "</tr></thead>\n" + body + "</table>\n");
+}
+
+struct Meaning {
+  Standing standing;
+  std::string text;
+};
+
+std::string joined(std::span<const std::string> pieces, size_t begin, size_t end) {
+  std::string bytes;
+  for (size_t i = begin; i < std::min(end, pieces.size()); ++i) bytes += pieces[i];
+  return bytes;
+}
+
+// Running text: line ends end lines, other bytes that are no text are written out.
+std::string prose(std::string_view bytes) {
+  std::string out;
+  while (true) {
+    const size_t end = bytes.find('\n');
+    out += token_html(bytes.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    out += "<span class=\"line-end\">↵</span>\n";
+    bytes.remove_prefix(end + 1);
+  }
+}
+
+std::string continuation(const Compared& result, const ComparedScheme& scheme) {
+  const std::vector<std::string>& pieces = scheme.continuation;
+  const size_t size = pieces.size();
+  const bool native = scheme.position == result.native;
+  const bool differs = scheme.differs_at >= 0 && static_cast<size_t>(scheme.differs_at) < size;
+  const size_t shared = native ? 0 : differs ? static_cast<size_t>(scheme.differs_at) : size;
+  std::string text = "<span class=\"prompt\">" + prose(result.prompt) + "</span>";
+  if (shared > 0) text += "<span class=\"shared\">" + prose(joined(pieces, 0, shared)) + "</span>";
+  if (differs && !native) text += "<mark>" + prose(pieces[shared]) + "</mark>";
+  text += prose(joined(pieces, shared + (differs && !native ? 1 : 0), size));
+  const std::string note = native    ? "native"
+                           : differs ? "token " + grouped(scheme.differs_at + 1) + " of " +
+                                           grouped(static_cast<int64_t>(size)) + " is the first that differs"
+                                     : "the same as native to the end";
+  return "<article class=\"continuation\">\n<h3>" + scheme_name(result, scheme.position) + " " +
+         badge(scheme.standing) + " <span class=\"note\">" + note + "</span></h3>\n<p class=\"story\">" + text +
+         "</p>\n</article>\n";
+}
+
+}  // namespace
+
+std::string standings(const Compared& result) {
+  const std::string length = count(result.trained_length, "token", "tokens");
+  const std::vector<Meaning> meanings = {
+      {Standing::trained, "The weights were trained under this scheme alone."},
+      {Standing::jointly,
+       "The weights were trained under several schemes at once, this one among them. That has a "
+       "cost of its own, which every scheme of such weights pays."},
+      {Standing::exact, "Bit for bit what a trained scheme computes at every position below the trained length (" +
+                            length + "), so the numbers there are that scheme&#x2019;s. Past it: untrained."},
+      {Standing::untrained,
+       "It runs, but at positions the weights have never met. The numbers measure how much the "
+       "weights lean on their own scheme."},
+      {Standing::refused,
+       "It needs a tensor that the model does not have, or is not for this model. Nothing is "
+       "filled in to make it run."}};
+  std::string out = "<div class=\"meaning\">\n<dl>\n";
+  for (const Meaning& meaning : meanings)
+    out += "<div><dt>" + badge(meaning.standing) + "</dt><dd>" + meaning.text + "</dd></div>\n";
+  out +=
+      "</dl>\n<p class=\"warning\"><strong>An untrained swap is no verdict on the scheme.</strong> A scheme that "
+      "does badly here may do best on weights that were trained under it. Only trained and jointly trained rows "
+      "can be compared with each other.</p>\n</div>\n";
+  out += "<ol class=\"schemes\">\n";
+  for (const ComparedScheme& scheme : result.schemes) {
+    out += "<li>" + scheme_name(result, scheme.position) + " " + badge(scheme.standing);
+    if (!scheme.kind.empty()) out += " <span class=\"note\">" + html(scheme.kind) + "</span>";
+    if (scheme.position == result.native) out += " <span class=\"note\">native</span>";
+    if (!scheme.reason.empty()) out += "<p>" + html(scheme.reason) + "</p>";
+    for (const std::string& remark : scheme.remarks) out += "<p class=\"remark\">" + html(remark) + "</p>";
+    out += "</li>\n";
+  }
+  return out + "</ol>\n";
+}
+
+std::string summary_tables(const Compared& result) {
+  std::vector<std::string> protocols = protocols_of(result);
+  if (protocols.empty()) protocols.emplace_back();
+  std::string out = summary_table(result, protocols[0]);
+  for (size_t i = 1; i < protocols.size(); ++i)
+    out += details(html(protocol_title(protocols[i])) + ", the same table", summary_table(result, protocols[i]));
+  return out;
+}
+
+std::string continuations(const Compared& result) {
+  std::string out;
+  for (const ComparedScheme& scheme : result.schemes)
+    if (!scheme.continuation.empty()) out += continuation(result, scheme);
+  if (out.empty()) return paragraph("nothing", "There is no continuation: no prompt was given, or no scheme ran.");
+  return "<p>The likeliest token at every step. What is shared with the native continuation is pale; the first token "
+         "that differs is marked.</p>\n" +
+         out;
+}
+
+std::string costs(const Compared& result) {
+  const int native = scheme_index(result, result.native);
+  const double base = native < 0 ? 0 : result.schemes[static_cast<size_t>(native)].ms_per_token;
+  std::string rows;
+  for (const ComparedScheme& scheme : result.schemes) {
+    const std::string head = scheme_head(result, scheme.position, badge(scheme.standing));
+    if (scheme.standing == Standing::refused) {
+      rows += refused_row(head, scheme.reason, 6);
+      continue;
+    }
+    const bool timed = scheme.ms_per_token > 0;
+    rows += "<tr>" + head + cell(timed ? number(scheme.ms_per_token, 3) : "–") +
+            cell(timed && base > 0 ? number(scheme.ms_per_token / base, 2) + " ×" : "–") +
+            cell(byte_size(scheme.cache_bytes)) +
+            cell(scheme.table_bytes > 0 ? byte_size(scheme.table_bytes) : "none") + "</tr>\n";
+  }
+  return scroll_box("Memory and speed", "<table><caption><span>At the trained length of " +
+                                            count(result.trained_length, "token", "tokens") +
+                                            "</span></caption>\n<thead><tr>" + column("scheme") + column("standing") +
+                                            column("speed", "ms/token") + column("to native") +
+                                            column("cache", "keys and values") + column("tables", "tensors it reads") +
+                                            "</tr></thead>\n<tbody>\n" + rows + "</tbody></table>\n");
+}
+
+std::string settings(const Compared& result) {
+  std::string trained, lengths;
+  for (const std::string& position : result.trained_positions)
+    trained += (trained.empty() ? "" : ", ") + (spec(position));
+  for (const int64_t length : lengths_of(result)) lengths += (lengths.empty() ? "" : ", ") + grouped(length);
+  std::string out = "<dl class=\"settings\">\n";
+  const auto add = [&](std::string_view name, const std::string& value) {
+    out += "<div><dt>" + std::string(name) + "</dt><dd>" + (value.empty() ? "–" : value) + "</dd></div>\n";
+  };
+  add("Model", html(result.model) + ", " + grouped(result.parameters) + " parameters");
+  add("Native scheme", spec(result.native));
+  add("Trained under", trained);
+  add("Trained length", count(result.trained_length, "token", "tokens"));
+  add("Text", html(result.text) + ", " + count(result.text_tokens, "token", "tokens") + ", " +
+                  count(result.text_bytes, "byte", "bytes"));
+  add("Windows", lengths.empty() ? "" : lengths + " tokens");
+  add("Unigram floor", number(result.unigram_nll, 4) + " nats per token");
+  add("Prompt", result.prompt.empty() ? "none" : "<span class=\"story\">" + prose(result.prompt) + "</span>");
+  add("Seed", std::to_string(result.seed));
+  add("Version", html(result.version));
+  add("Took", number(result.seconds, 1) + " s");
+  out += "</dl>\n<h3>The same again</h3>\n<pre><code>" + html(result.command) + "</code></pre>\n";
+  const auto define = [](std::string_view name, std::string_view text) {
+    return "<div><dt>" + std::string(name) + "</dt><dd>" + std::string(text) + "</dd></div>\n";
+  };
+  return out + "<h3>How the numbers are made</h3>\n<dl class=\"settings\">\n" +
+         define("Windows side by side",
+                "The text in windows of the length that do not overlap; every token after "
+                "the first of a window is scored.") +
+         define("Sliding windows",
+                "Each window moves on by half its length and scores the tokens that no window "
+                "before it has scored, so that they see at least half a window.") +
+         define("±", "Standard error of the mean loss.") +
+         define("To native",
+                "Mean of the paired differences of loss on the same tokens. The tokens are taken in "
+                "blocks of 64 consecutive ones, since neighbours are not independent; the interval is "
+                "1.96 standard errors of the block means to both sides, about 95&nbsp;%.") +
+         define("Bits/byte", "Loss over the bytes of the text: comparable between tokenizers.") +
+         define("KL",
+                "Mean divergence of the scheme&#x2019;s prediction from the native one, over the vocabulary, in "
+                "nats; 0 for the same.") +
+         define("Same best", "Share of tokens where both hold the same token best.") +
+         define("Unigram floor",
+                "Loss of predicting each token by its frequency in this very text, without any "
+                "context.") +
+         define("Order",
+                "The last quarter of windows of the trained length, with the tokens before them as written "
+                "and shuffled by the seed.") +
+         define("Speed",
+                "Wall clock over all text scored at the trained length, with everything else that the "
+                "machine was doing.") +
+         "</dl>\n";
+}
+
+}  // namespace ordinal::report::page

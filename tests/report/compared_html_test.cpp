@@ -1,0 +1,238 @@
+// compared_html_test.cpp: the page of a comparison is whole, shows what there is, and survives whatever is in it.
+#include "report/compared_html.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <set>
+
+#include "compared_sample.h"
+#include "support.h"
+
+using namespace ordinal::report;
+using test::sample_comparison;
+using test::sample_pictures;
+
+namespace {
+
+size_t times(const std::string& text, std::string_view part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
+  return n;
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+// Every tag closes what was opened last, but for those that HTML never closes; every & begins an entity; every id is
+// there once, and what labels and links point to exists.
+void check_well_formed(const std::string& page) {
+  static const std::set<std::string> kVoid = {"!DOCTYPE", "meta", "link", "wbr"};
+  std::vector<std::string> open;
+  std::set<std::string> ids;
+  std::vector<std::string> wanted;
+  for (size_t at = page.find('<'); at != std::string::npos; at = page.find('<', at + 1)) {
+    const size_t end = page.find('>', at);
+    REQUIRE(end != std::string::npos);
+    std::string tag = page.substr(at + 1, end - at - 1);
+    REQUIRE_MESSAGE(times(tag, "\"") % 2 == 0, tag);
+    if (tag[0] == '/') {
+      REQUIRE(!open.empty());
+      REQUIRE_MESSAGE(open.back() == tag.substr(1), "</" << open.back() << "> is missing before <" << tag << ">");
+      open.pop_back();
+    } else {
+      const std::string name = tag.substr(0, tag.find_first_of(" /"));
+      if (!kVoid.contains(name) && tag.back() != '/') open.push_back(name);
+      const auto value_of = [&](const std::string& attribute) {
+        const size_t from = tag.find(" " + attribute + "=\"");
+        if (from == std::string::npos) return std::string();
+        const size_t begin = from + attribute.size() + 3;
+        return tag.substr(begin, tag.find('"', begin) - begin);
+      };
+      if (const std::string id = value_of("id"); !id.empty()) CHECK_MESSAGE(ids.insert(id).second, "twice: " << id);
+      if (const std::string href = value_of("href"); href.starts_with('#')) wanted.push_back(href.substr(1));
+      std::string labels = value_of("aria-labelledby");
+      for (size_t begin = 0; begin < labels.size();) {
+        const size_t stop = std::min(labels.find(' ', begin), labels.size());
+        wanted.push_back(labels.substr(begin, stop - begin));
+        begin = stop + 1;
+      }
+    }
+    at = end;
+  }
+  CHECK(open.empty());
+  for (const std::string& id : wanted) CHECK_MESSAGE(ids.contains(id), "no element has the id " << id);
+  for (size_t at = page.find('&'); at != std::string::npos; at = page.find('&', at + 1)) {
+    const std::string_view rest = std::string_view(page).substr(at, 8);
+    bool entity = false;
+    for (const char* known : {"&amp;", "&lt;", "&gt;", "&quot;", "&nbsp;", "&#x2019;"})
+      entity = entity || rest.starts_with(known);
+    CHECK_MESSAGE(entity, page.substr(at, 40));
+  }
+}
+
+std::string page_of(const Compared& result) {
+  const std::string page = to_html(result, sample_pictures(result));
+  check_well_formed(page);
+  if (const size_t at = page.find("nan"); at != std::string::npos) CHECK_MESSAGE(false, page.substr(at - 80, 120));
+  CHECK(!has(page, ">inf"));
+  return page;
+}
+
+}  // namespace
+
+TEST_CASE("compared_html: every section and every chart is there, in order") {
+  const std::string page = page_of(sample_comparison());
+  CHECK(has(page, "<title>Six position schemes on the same weights</title>"));
+  size_t last = 0;
+  for (const char* id : {"standing", "summary", "length", "difference", "position", "agreement", "order", "distance",
+                         "attention", "recall", "continuation", "cost", "pictures", "settings"}) {
+    CAPTURE(id);
+    const size_t at = page.find("<section id=\"" + std::string(id) + "\"");
+    REQUIRE(at != std::string::npos);
+    CHECK(at > last);
+    last = at;
+  }
+  for (const char* chart : {"loss-by-length", "differences-1", "differences-2", "loss-by-position",
+                            "loss-by-position-trained", "agreement", "order", "attention-distance",
+                            "attention-distance-heads", "attention-1", "attention-4", "recall", "pictures"}) {
+    CAPTURE(chart);
+    const size_t at = page.find("data-chart=\"" + std::string(chart) + "\"");
+    REQUIRE(at != std::string::npos);
+    CHECK(page.find("<svg", at) < page.find("</section>", at));
+  }
+}
+
+TEST_CASE("compared_html: the page loads nothing and runs nothing") {
+  const std::string page = page_of(sample_comparison());
+  CHECK(times(page, "http") == times(page, "http-equiv") + times(page, "http://www.w3.org/2000/svg"));
+  for (const char* part : {"<script", "<img", "<iframe", "@import", "url("}) CHECK_MESSAGE(!has(page, part), part);
+  CHECK(times(page, "<style>") == 1);
+}
+
+TEST_CASE("compared_html: names and tokens cannot become markup") {
+  const std::string evil = "<script>alert('1')</script>\"&";
+  Compared result = sample_comparison();
+  result.model = result.text = result.prompt = result.command = result.version = result.headlines[0] = evil;
+  for (const std::string native = result.native; ComparedScheme & scheme : result.schemes) {
+    for (ComparedRow& row : result.rows)
+      if (row.position == scheme.position) row.position += evil;
+    for (std::string& name : result.matrix)
+      if (name == scheme.position) name += evil;
+    if (scheme.position == native) result.native += evil;
+    scheme.position += evil;
+    scheme.kind = scheme.reason = evil;
+    scheme.remarks = {evil};
+    for (std::string& piece : scheme.continuation) piece = evil + "\xff\x01";
+  }
+  for (std::string& piece : result.prompt_pieces) piece = evil + "\xe2\x82";
+  for (RecallRow& row : result.recall) row.task = evil;
+  const std::string page = page_of(result);
+  CHECK(!has(page, "<script"));
+  CHECK(has(page, "&lt;script&gt;alert('1')&lt;/script&gt;&quot;&amp;"));
+  CHECK(has(page, "\\xff\\x01"));
+}
+
+TEST_CASE("compared_html: the summary shows each number, its interval, and the standing at that length") {
+  Compared result = sample_comparison({.schemes = 4});
+  result.rows.resize(4);
+  result.rows[1].nll = 1.23456;
+  result.rows[1].delta_nll = -0.5;
+  result.rows[1].delta_low = -0.75;
+  result.rows[1].delta_high = 0.25;
+  result.rows[1].top1_agreement = 0.875;
+  result.rows[3].trained = false;  // exact elsewhere
+  const std::string page = page_of(result);
+  const std::string table =
+      page.substr(page.find("<table class=\"summary\""), page.find("</table>") - page.find("<table"));
+  CHECK(has(table, "<td>1.2346</td>"));
+  CHECK(has(table, "−0.5000<span class=\"interval\">−0.7500 to +0.2500</span>"));
+  CHECK(has(table, "<td>87.5 %</td>"));
+  CHECK(times(table, "<span class=\"badge jointly\">") == 3);
+  CHECK(times(table, "<span class=\"badge untrained\">") == 1);
+  CHECK(has(table, "<tr class=\"native\"><th scope=\"row\"><span class=\"scheme\"><span class=\"chip oc-0\">1</span>"));
+}
+
+TEST_CASE("compared_html: a refused scheme is in the table with its reason, and in no chart") {
+  Compared result = sample_comparison();
+  const std::string page = page_of(result);
+  CHECK(has(page, "<tr class=\"refused\"><th scope=\"row\"><span class=\"scheme\"><span class=\"chip oc-5\">6</span>"));
+  CHECK(has(page, "Its table ends at position 1,023."));
+  CHECK(!has(page, "data-name=\"learned\""));
+}
+
+TEST_CASE("compared_html: the first token that differs is marked and what is shared is pale") {
+  Compared result = sample_comparison({.schemes = 2});
+  result.schemes[0].continuation = {" a", " b", " c"};
+  result.schemes[1].continuation = {" a", " x", " y"};
+  result.schemes[1].differs_at = 1;
+  const std::string page = page_of(result);
+  CHECK(has(page, "</span><span class=\"shared\"> a</span><mark> x</mark> y</p>"));
+  CHECK(has(page, "token 2 of 3 is the first that differs"));
+  CHECK(has(page, "</span> a b c</p>"));
+  for (const int64_t odd : {int64_t{-7}, int64_t{3}, int64_t{99}}) {
+    result.schemes[1].differs_at = odd;
+    CHECK(has(page_of(result), "the same as native to the end"));
+  }
+  // A character that two tokens share is whole when both are on one side.
+  result.schemes[0].continuation = {"\xc3", "\xa9\n"};
+  CHECK(has(page_of(result), "</span>é<span class=\"line-end\">"));
+}
+
+TEST_CASE("compared_html: one scheme, twelve schemes, none, all refused") {
+  CHECK(has(page_of(sample_comparison({.schemes = 1, .layers = 1, .heads = 1, .lengths = {64}})),
+            "<h1>One position scheme on its weights</h1>"));
+  const std::string twelve = page_of(sample_comparison({.schemes = 12, .layers = 12, .heads = 12}));
+  CHECK(has(twelve, "<h1>Twelve position schemes"));
+  CHECK(has(twelve, "<summary>Layers 4 to 12</summary>"));
+  check_well_formed(to_html(Compared{}, {}));
+  Compared refused = sample_comparison({.schemes = 3});
+  for (ComparedScheme& scheme : refused.schemes) {
+    const std::string position = scheme.position;
+    scheme = {};
+    scheme.position = position, scheme.standing = Standing::refused, scheme.reason = "Why & so";
+  }
+  refused.rows.clear(), refused.recall.clear(), refused.matrix.clear(), refused.prompt.clear();
+  const std::string page = page_of(refused);
+  CHECK(times(page, "<tr class=\"refused\">") == 6);  // in the summary and in the table of costs
+  CHECK(times(page, "class=\"nothing\"") == 10);
+}
+
+TEST_CASE("compared_html: what is missing or not finite is a dash, what is huge is short") {
+  for (const double odd : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 1e300,
+                           -1e300, 0.0, -0.0, 1e-300}) {
+    Compared result = sample_comparison({.schemes = 3, .layers = 2, .heads = 2, .lengths = {64, 512}});
+    result.unigram_nll = result.seconds = odd;
+    for (ComparedScheme& scheme : result.schemes) {
+      scheme.in_order = scheme.shuffled = scheme.ms_per_token = odd;
+      scheme.attention_distance.assign(3, std::vector<double>(2, odd));
+      for (auto& layer : scheme.attention)
+        for (auto& row : layer) row.assign(1, static_cast<float>(odd));
+    }
+    for (ComparedRow& row : result.rows) {
+      row.nll = row.ppl = row.bits_per_byte = row.stderr_ = row.ms_per_token = odd;
+      row.delta_nll = row.delta_low = row.delta_high = row.kl = row.top1_agreement = odd;
+      row.loss_by_position.assign(4, odd);
+    }
+    for (RecallRow& row : result.recall) row.accuracy = odd;
+    for (auto* matrix : {&result.kl, &result.top1}) matrix->assign(2, std::vector<double>(9, odd));
+    const std::string page = page_of(result);
+    CHECK(page.find(std::string(40, '0')) == std::string::npos);
+    CHECK(has(page, std::isfinite(odd) ? "perplexity" : "<td>–</td>"));
+  }
+  Compared bare = sample_comparison({.schemes = 2});
+  for (ComparedRow& row : bare.rows) row.delta_nll = row.delta_low = row.kl = std::nullopt, row.loss_step = 0;
+  for (ComparedScheme& scheme : bare.schemes) scheme.in_order = std::nullopt;
+  bare.trained_length = 0;
+  bare.prompt_pieces.clear();
+  CHECK(has(page_of(bare), "<td class=\"delta\">–</td>"));
+}
+
+// For make page-check: SAMPLE_PAGE names the file.
+TEST_CASE("compared_html: writes a sample page" * doctest::skip()) {
+  const char* path = std::getenv("SAMPLE_PAGE");
+  REQUIRE(path != nullptr);
+  const char* schemes = std::getenv("SAMPLE_SCHEMES");
+  const size_t n = schemes == nullptr ? 6 : std::strtoul(schemes, nullptr, 10);
+  const Compared result = sample_comparison({.schemes = n, .layers = n});
+  test::write_file(path, to_html(result, sample_pictures(result)));
+}
