@@ -7,11 +7,14 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/pictures.h"
 #include "cli/terminal.h"
 #include "cli/texts.h"
 #include "format/output_file.h"
 #include "ordinal/error.h"
+#include "report/compared_html.h"
 #include "report/compared_text.h"
+#include "report/svg.h"
 #include "report/text.h"
 
 namespace ordinal::cli {
@@ -57,6 +60,31 @@ std::string command_line(Arguments arguments) {
     line += plain ? " " + argument : " '" + quoted + "'";
   }
   return line;
+}
+
+// Each scheme's own picture, in this model's numbers; none for those that are of a text.
+std::vector<report::SchemePicture> pictures_of(const report::Compared& result, const OpenedModel& opened) {
+  const ModelConfig& c = opened.model->config();
+  std::vector<report::SchemePicture> drawn;
+  for (const report::ComparedScheme& scheme : result.schemes) {
+    if (scheme.standing == report::Standing::refused || scheme.position.find(';') != std::string::npos) continue;
+    const Picture& picture = find_picture("", scheme.position);
+    if (picture.needs_text) continue;
+    PictureInput input;
+    input.spec = scheme.position;
+    input.model = opened.model;
+    input.shape = {.n_layers = c.n_layers,
+                   .d_model = c.d_model,
+                   .n_heads = c.n_heads,
+                   .n_kv_heads = c.n_kv_heads,
+                   .head_dim = c.head_dim,
+                   .trained_length = c.max_seq_len,
+                   .length = c.max_seq_len};
+    report::Figure figure = picture.draw(input);
+    figure.id = "scheme-" + std::to_string(drawn.size() + 1);
+    drawn.push_back({scheme.position, report::to_svg(figure, report::SvgPlace::page), figure.description});
+  }
+  return drawn;
 }
 
 }  // namespace
@@ -137,6 +165,7 @@ int run_compare(Arguments arguments) {
   result.headlines = headlines_of(result);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
+  if (o.html) write_file(*o.html, report::to_html(result, pictures_of(result, opened)));
   if (o.json) write_file(*o.json, report::to_json(result) + "\n");
   if (o.csv) write_file(*o.csv, report::to_csv(result));
   if (o.json != "-" && o.csv != "-" && o.html != "-")

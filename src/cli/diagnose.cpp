@@ -20,9 +20,9 @@ std::string verdict_on(const std::vector<report::DiagnosisRow>& rows, const std:
   const report::DiagnosisRow& best = rows.front();
   if (best.position == native) return "the file's own " + native + " has the lowest loss";
   const std::string gap = report::fixed(-best.delta_nll, 3) + " nats a token";
-  if (-best.delta_nll <= 2 * best.delta_stderr)
+  if (-best.delta_nll <= 2 * best.delta_std_error)
     return best.position + " is ahead of the file's own " + native + " by " + gap + ", which may be chance: +- " +
-           report::fixed(best.delta_stderr, 3);
+           report::fixed(best.delta_std_error, 3);
   if (std::ranges::find(trained, best.position) != trained.end())
     return best.position + ", under which the weights were trained too, is better than the native " + native + " by " +
            gap;
@@ -81,7 +81,7 @@ int run_diagnose(Arguments arguments) {
   result.model = opened.path;
   result.native = opened.model->make_scheme("native", 1)->spec();
   for (const Diagnosis& d : ranked)
-    result.rows.push_back({d.position, d.fact, d.tokens, d.nll, d.delta, d.delta_stderr});
+    result.rows.push_back({d.position, d.fact, d.tokens, d.nll, d.delta, d.delta_std_error});
   result.verdict = verdict_on(result.rows, result.native, opened.model->file().notes().trained_positions);
   if (json) {
     write_out(report::to_json(result) + "\n");
@@ -94,7 +94,7 @@ int run_diagnose(Arguments arguments) {
     cells.push_back(
         {row.position, row.fact, std::to_string(row.tokens), report::fixed(row.nll, 4),
          row.position == result.native ? "-" : (row.delta_nll < 0 ? "" : "+") + report::fixed(row.delta_nll, 4),
-         row.position == result.native ? "-" : report::fixed(row.delta_stderr, 4)});
+         row.position == result.native ? "-" : report::fixed(row.delta_std_error, 4)});
   }
   write_out(report::table(cells, "llrrrr") + "\n" + result.verdict + "\n");
   return 0;

@@ -35,7 +35,7 @@ report::PerplexityRow row_of(const TextScore& score) {
           .bytes = score.bytes,
           .words = score.words,
           .nll = score.nll,
-          .stderr_ = score.stderr_,
+          .std_error = score.std_error,
           .ppl = score.ppl(),
           .word_ppl = score.word_ppl(),
           .bits_per_byte = score.bits_per_byte()};
@@ -45,7 +45,7 @@ std::string table_of(const report::Perplexity& result) {
   std::vector<std::vector<std::string>> cells = {
       {"text", "tokens", "nats/token", "+-", "ppl", "ppl/word", "bits/byte"}};
   const auto add = [&](const report::PerplexityRow& row) {
-    cells.push_back({row.name, report::grouped(row.tokens), report::fixed(row.nll, 4), report::fixed(row.stderr_, 4),
+    cells.push_back({row.name, report::grouped(row.tokens), report::fixed(row.nll, 4), report::fixed(row.std_error, 4),
                      report::fixed(row.ppl, 3), report::fixed(row.word_ppl, 2), report::fixed(row.bits_per_byte, 4)});
   };
   for (const report::PerplexityRow& row : result.texts) add(row);

@@ -219,10 +219,12 @@ void add_positions(ModelDraft& draft, Weights& weights, const Gpt2Config& facts,
                              .trained_length = c.max_seq_len,
                              .length = c.max_seq_len};
   const auto canonical = [&](const std::string& spec) {
-    return make_position_scheme(spec, shape, [&](std::string_view name) {
-             const auto found = views.find(name);
-             return found == views.end() ? nullptr : &found->second;
-           })->spec();
+    return make_position_scheme(spec, shape,
+                                [&](std::string_view name) {
+                                  const auto found = views.find(name);
+                                  return found == views.end() ? nullptr : &found->second;
+                                })
+        ->spec();
   };
   draft.notes.position = canonical(facts.position);
   for (const std::string& spec : facts.trained_positions) draft.notes.trained_positions.push_back(canonical(spec));

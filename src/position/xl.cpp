@@ -4,11 +4,10 @@
 //
 //   score(i, j) = scale * (q · k + q · W R[n] + u · k + v · W R[n])       n = i - j, at most `clamp`
 //   R[n] = sin(n w[0]), sin(n w[1]), ..., cos(n w[0]), ...                w[m] = 10000^(-2m/d), d = d_model
-//   W: blk.N.attn_xl_r.weight [H * head_dim, d]; u, v: blk.N.attn_xl_u.weight, blk.N.attn_xl_v.weight [H, head_dim], or
-//   without "blk.N." for all layers
+//   W: blk.N.attn_xl_r.weight [H * head_dim, d]; u, v: blk.N.attn_xl_{u,v}.weight [H, head_dim]; or without "blk.N."
 // The hooks never see a key: q leaves transform_query_key as q + u, and scores gain scale * ((q + u) + (v - u)) · W
-// R[n]. Spec     xl[:clamp=(none)] Acts on  q and scores. Has no last position. W R[n] is computed for every distance
-// of the session when it is made.
+// R[n]. W R[n] is computed for every distance of the session when it is made. Has no last position.
+// Spec: xl[:clamp=(none)]. Acts on q and scores.
 #include <algorithm>
 #include <array>
 #include <cmath>

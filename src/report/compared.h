@@ -49,7 +49,7 @@ struct ComparedRow {
   std::string refused;   // why there are no numbers
 
   int64_t tokens = 0;  // scored
-  double nll = 0, ppl = 0, bits_per_byte = 0, stderr_ = 0;
+  double nll = 0, ppl = 0, bits_per_byte = 0, std_error = 0;
   std::optional<double> delta_nll, delta_low, delta_high;  // mean and 95 % interval of the paired differences
   std::optional<double> kl, top1_agreement;                // native's prediction against this one's
   std::vector<double> loss_by_position;  // nats; place i: targets of positions [i * step, (i+1) * step)

@@ -35,7 +35,7 @@ std::string summary_row(const Compared& result, const ComparedRow& row) {
                "</span>";
   }
   return std::string("<tr") + (native ? " class=\"native\"" : "") + ">" + head + cell(number(row.nll, 4)) +
-         cell(number(row.stderr_, 4)) + cell(perplexity(row.ppl)) + cell(number(row.bits_per_byte, 4)) +
+         cell(number(row.std_error, 4)) + cell(perplexity(row.ppl)) + cell(number(row.bits_per_byte, 4)) +
          "<td class=\"delta\">" + delta + "</td>" + cell(number(row.kl, 4)) + cell(percent(row.top1_agreement, 1)) +
          cell(number(row.ms_per_token, 3)) + "</tr>\n";
 }

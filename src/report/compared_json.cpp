@@ -25,7 +25,7 @@ Json json_of(const ComparedRow& row, const std::string& continuation) {
   json.update({{"nll", number(row.nll)},
                {"ppl", number(row.ppl)},
                {"bits_per_byte", number(row.bits_per_byte)},
-               {"stderr", number(row.stderr_)},
+               {"stderr", number(row.std_error)},
                {"delta_nll_vs_native", json_of(row.delta_nll)},
                {"kl_vs_native", json_of(row.kl)},
                {"top1_agreement", json_of(row.top1_agreement)},

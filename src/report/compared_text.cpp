@@ -69,8 +69,9 @@ std::string loss_table(const Compared& result, bool colour) {
                                           signed_fixed(*row.delta_high, 3) + "]"
                                     : "-";
       const std::string same = row.top1_agreement ? fixed(100 * *row.top1_agreement, 1) + " %" : "-";
-      line.insert(line.end(), {fixed(row.nll, 4), fixed(row.stderr_, 4), fixed(row.ppl, 2), fixed(row.bits_per_byte, 4),
-                               delta, or_dash(row.kl, 4), same, fixed(row.ms_per_token, 3)});
+      line.insert(line.end(),
+                  {fixed(row.nll, 4), fixed(row.std_error, 4), fixed(row.ppl, 2), fixed(row.bits_per_byte, 4), delta,
+                   or_dash(row.kl, 4), same, fixed(row.ms_per_token, 3)});
     }
     cells.push_back(std::move(line));
   }
@@ -191,7 +192,7 @@ std::string to_csv(const Compared& result) {
     const auto number = [&](double value) { return ran ? field(std::optional(value)) : std::string(); };
     text += field(row.position) + "," + std::string(standing_name(scheme_of(result, row.position).standing)) + "," +
             std::to_string(row.length) + "," + row.protocol + "," + std::to_string(row.tokens) + "," + number(row.nll) +
-            "," + number(row.stderr_) + "," + number(row.ppl) + "," + number(row.bits_per_byte) + "," +
+            "," + number(row.std_error) + "," + number(row.ppl) + "," + number(row.bits_per_byte) + "," +
             field(row.delta_nll) + "," + field(row.delta_low) + "," + field(row.delta_high) + "," + field(row.kl) +
             "," + field(row.top1_agreement) + "," + number(row.ms_per_token) + "," + field(row.refused) + "\n";
   }

@@ -150,8 +150,9 @@ std::string to_json(std::span<const Measured> rows) {
 
 std::string to_json(const Perplexity& result) {
   const auto row = [](const PerplexityRow& r) {
-    return Json{{"tokens", r.tokens},  {"nll", r.nll},           {"ppl", r.ppl},     {"bits_per_byte", r.bits_per_byte},
-                {"stderr", r.stderr_}, {"word_ppl", r.word_ppl}, {"words", r.words}, {"bytes", r.bytes}};
+    return Json{
+        {"tokens", r.tokens},    {"nll", r.nll},           {"ppl", r.ppl},     {"bits_per_byte", r.bits_per_byte},
+        {"stderr", r.std_error}, {"word_ppl", r.word_ppl}, {"words", r.words}, {"bytes", r.bytes}};
   };
   Json json = {{"model", result.model}, {"position", result.position}};
   json.update(row(result.all));
@@ -180,7 +181,7 @@ std::string to_json(const Diagnosed& result) {
                     {"tokens", r.tokens},
                     {"nll", r.nll},
                     {"delta_nll_vs_native", r.delta_nll},
-                    {"delta_stderr", r.delta_stderr}});
+                    {"delta_stderr", r.delta_std_error}});
   return dump(json);
 }
 

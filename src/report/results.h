@@ -103,7 +103,7 @@ struct Measured {
 struct PerplexityRow {
   std::string name;
   int64_t tokens = 0, bytes = 0, words = 0;  // scored
-  double nll = 0, stderr_ = 0, ppl = 0, word_ppl = 0, bits_per_byte = 0;
+  double nll = 0, std_error = 0, ppl = 0, word_ppl = 0, bits_per_byte = 0;
 };
 
 struct Perplexity {
@@ -119,7 +119,7 @@ struct Perplexity {
 struct DiagnosisRow {
   std::string position, fact;
   int64_t tokens = 0;
-  double nll = 0, delta_nll = 0, delta_stderr = 0;
+  double nll = 0, delta_nll = 0, delta_std_error = 0;
 };
 
 struct Diagnosed {

@@ -137,14 +137,14 @@ void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pas
     row.protocol = pass.sliding ? "sliding" : "whole";
     row.tokens = static_cast<int64_t>(tally.nll.size());
     row.nll = loss.mean;
-    row.stderr_ = loss.stderr_;
+    row.std_error = loss.std_error;
     row.ppl = std::exp(loss.mean);
     row.bits_per_byte = loss.mean * scored / std::log(2.0) / static_cast<double>(bytes);
     if (has_native && s > 0) {
       const Estimate delta = estimate(tally.delta);
       row.delta_nll = delta.mean;
-      row.delta_low = delta.mean - kTwoSided95 * delta.stderr_;
-      row.delta_high = delta.mean + kTwoSided95 * delta.stderr_;
+      row.delta_low = delta.mean - kTwoSided95 * delta.std_error;
+      row.delta_high = delta.mean + kTwoSided95 * delta.std_error;
       row.kl = tally.kl / scored;
       row.top1_agreement = static_cast<double>(tally.agreed) / scored;
     }

@@ -128,7 +128,7 @@ std::vector<Diagnosis> diagnose(const std::shared_ptr<const Model>& model, const
       for (size_t t = 0; t < values[i].size(); ++t) delta.push_back(values[i][t] - values[0][t]);
       const Estimate paired = estimate(delta);
       made.push_back({of[i].spec, of[i].fact, static_cast<int64_t>(values[i].size()), estimate(values[i]).mean,
-                      paired.mean, i == 0 ? 0 : paired.stderr_});
+                      paired.mean, i == 0 ? 0 : paired.std_error});
     }
     return made;
   };

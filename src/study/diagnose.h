@@ -19,7 +19,7 @@ struct Diagnosis {
   std::string fact;      // what is tried: "pairing", "theta", "as the file says"
   int64_t tokens = 0;    // scored
   double nll = 0;
-  double delta = 0, delta_stderr = 0;  // paired with the file's own scheme; 0 for that
+  double delta = 0, delta_std_error = 0;  // paired with the file's own scheme; 0 for that
 };
 
 // Specs worth trying on this model: the native scheme with one or more facts changed, and other schemes with theirs.

@@ -184,7 +184,7 @@ PerplexityResult measure_perplexity(Session session, std::span<const TokenStream
     score.scored = static_cast<int64_t>(values.size());
     done += score.scored;
     score.nll = sum / weight;
-    score.stderr_ = estimate(values).stderr_;
+    score.std_error = estimate(values).std_error;
     all_sum += sum;
     all_weight += weight;
     all_values.insert(all_values.end(), values.begin(), values.end());
@@ -198,7 +198,7 @@ PerplexityResult measure_perplexity(Session session, std::span<const TokenStream
     result.texts.push_back(std::move(score));
   }
   result.all.nll = all_sum / all_weight;
-  result.all.stderr_ = estimate(all_values).stderr_;
+  result.all.std_error = estimate(all_values).std_error;
   return result;
 }
 

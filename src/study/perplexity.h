@@ -57,7 +57,7 @@ struct TextScore {
   int64_t bytes = 0;  // of the scored tokens
   int64_t words = 0;
   double nll = 0;        // per scored token, the protocol's weights counted
-  double stderr_ = 0;    // of nll
+  double std_error = 0;  // of nll
   double total_nll = 0;  // sum over the scored tokens, unweighted
 
   double ppl() const;

@@ -75,7 +75,7 @@ TokenId argmax(std::span<const float> logits);
 // consecutive values (64, fewer where there would be less than 16 blocks); NaN for fewer than two blocks.
 struct Estimate {
   double mean = 0;
-  double stderr_ = 0;
+  double std_error = 0;
 };
 Estimate estimate(std::span<const double> values);
 

@@ -209,7 +209,7 @@ TEST_CASE("compared_html: what is missing or not finite is a dash, what is huge 
         for (auto& row : layer) row.assign(1, static_cast<float>(odd));
     }
     for (ComparedRow& row : result.rows) {
-      row.nll = row.ppl = row.bits_per_byte = row.stderr_ = row.ms_per_token = odd;
+      row.nll = row.ppl = row.bits_per_byte = row.std_error = row.ms_per_token = odd;
       row.delta_nll = row.delta_low = row.delta_high = row.kl = row.top1_agreement = odd;
       row.loss_by_position.assign(4, odd);
     }

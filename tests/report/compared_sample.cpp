@@ -110,7 +110,7 @@ ComparedRow row_of(const Kind& kind, int64_t length, const std::string& protocol
   row.nll = loss_at(kind, length, trained_length) - (protocol == "sliding" ? 0.06 : 0);
   row.ppl = std::exp(row.nll);
   row.bits_per_byte = row.nll / std::log(2.0) / 3.1;
-  row.stderr_ = 0.011 + 0.002 * row.nll;
+  row.std_error = 0.011 + 0.002 * row.nll;
   const double native = loss_at(kKinds[0], length, trained_length) - (protocol == "sliding" ? 0.06 : 0);
   if (row.position != result.native) {
     row.delta_nll = row.nll - native;

@@ -48,8 +48,11 @@ TEST_CASE("stream: a start token, every byte, and words as Python's split counts
   CHECK(stream.bytes == std::vector<int32_t>{0, 1, 1, 1, 1, 1});
   CHECK(stream.words == std::vector<int32_t>{0, 1, 0, 0, 1, 0});
   CHECK(words_in("  two\twords\n") == 2);
-  CHECK(words_in("a\xc2\xa0" "b\xe3\x80\x80" "c\xe2\x80\xa8" "d") == 4);  // no-break space, ideographic space, line separator
-  CHECK(words_in("\xff\xfe x \xc2") == 3);                           // bytes that are no characters are no space
+  CHECK(words_in("a\xc2\xa0"
+                 "b\xe3\x80\x80"
+                 "c\xe2\x80\xa8"
+                 "d") == 4);                // no-break space, ideographic space, line separator
+  CHECK(words_in("\xff\xfe x \xc2") == 3);  // bytes that are no characters are no space
 }
 
 TEST_CASE("stream: documents are encoded apart, an end token after each") {
@@ -67,9 +70,8 @@ TEST_CASE("stream: what cannot be a stream is refused") {
   const Made made = byte_model(), endless = byte_model(false);
   CHECK(test::mentions(test::error_of([&] { make_stream("empty.txt", "", *made.tokenizer, made.model->config(), {}); }),
                        {"empty.txt", "one token or more"}));
-  CHECK(test::mentions(
-      test::error_of([&] { make_stream("t", "a", *endless.tokenizer, endless.model->config(), {}); }),
-      {"start", "--bos no"}));
+  CHECK(test::mentions(test::error_of([&] { make_stream("t", "a", *endless.tokenizer, endless.model->config(), {}); }),
+                       {"start", "--bos no"}));
   CHECK(test::mentions(test::error_of([&] {
                          make_stream("t", "a", *endless.tokenizer, endless.model->config(),
                                      {.start = StartToken::never, .document_line = "---"});
@@ -81,9 +83,9 @@ TEST_CASE("stream: what cannot be a stream is refused") {
 TEST_CASE("perplexity: per token, byte and word, micro and macro, from the same losses") {
   const Made made = byte_model();
   const Protocol& rolling = protocol_from_name("rolling");
-  const std::vector<TokenStream> streams = {
-      make_stream("a", "a short text", *made.tokenizer, made.model->config(), {}),
-      make_stream("b", "another text, and a longer one, of several windows", *made.tokenizer, made.model->config(), {})};
+  const std::vector<TokenStream> streams = {make_stream("a", "a short text", *made.tokenizer, made.model->config(), {}),
+                                            make_stream("b", "another text, and a longer one, of several windows",
+                                                        *made.tokenizer, made.model->config(), {})};
   const auto session = [&] { return Session(made.model, {.position = "none", .capacity = 16, .observer = {}}); };
   const PerplexityResult both = measure_perplexity(session(), streams, rolling, 16, 16, {});
   REQUIRE(both.texts.size() == 2);

@@ -148,15 +148,17 @@ TEST_CASE("scores: progress counts scored tokens, and may stop the run") {
   sessions.emplace_back(model, SessionOptions{.position = "none", .capacity = 8, .observer = {}});
   const std::vector<Window> windows = plan_windows(Cut::rolling, 40, 8, 8);
   int64_t last = 0;
-  score_windows(sessions, tokens, windows, std::nullopt, [](const Prediction&) {},
-                [&](int64_t done, int64_t total) {
-                  CHECK(total == 39);
-                  last = done;
-                });
+  score_windows(
+      sessions, tokens, windows, std::nullopt, [](const Prediction&) {},
+      [&](int64_t done, int64_t total) {
+        CHECK(total == 39);
+        last = done;
+      });
   CHECK(last == 39);
-  CHECK_THROWS_AS(score_windows(sessions, tokens, windows, std::nullopt, [](const Prediction&) {},
-                                [](int64_t, int64_t) { throw 1; }),
-                  int);
+  CHECK_THROWS_AS(
+      score_windows(
+          sessions, tokens, windows, std::nullopt, [](const Prediction&) {}, [](int64_t, int64_t) { throw 1; }),
+      int);
 }
 
 TEST_CASE("divergence: zero of a thing from itself, and the textbook sum otherwise") {
@@ -177,14 +179,14 @@ TEST_CASE("divergence: zero of a thing from itself, and the textbook sum otherwi
 
 TEST_CASE("estimate: mean and standard error from blocks; dependent values get the larger error they deserve") {
   CHECK(std::isnan(estimate({}).mean));
-  CHECK(std::isnan(estimate(std::vector<double>{1.0}).stderr_));
+  CHECK(std::isnan(estimate(std::vector<double>{1.0}).std_error));
   std::vector<double> apart, in_runs;  // the same numbers; once neighbours alike
   for (int i = 0; i < 4096; ++i) apart.push_back(i % 2);
   for (int i = 0; i < 4096; ++i) in_runs.push_back((i / 64) % 2);
   CHECK(estimate(apart).mean == 0.5);
-  CHECK(estimate(apart).stderr_ == 0.0);  // every block has the same mean
+  CHECK(estimate(apart).std_error == 0.0);  // every block has the same mean
   CHECK(estimate(in_runs).mean == 0.5);
-  CHECK(estimate(in_runs).stderr_ == doctest::Approx(0.5 / std::sqrt(63.0)));
+  CHECK(estimate(in_runs).std_error == doctest::Approx(0.5 / std::sqrt(63.0)));
 }
 
 TEST_CASE("argmax: the first of equals") {
