@@ -47,7 +47,7 @@ int run_diagnose(Arguments arguments) {
   model.add_to(parser);
   texts.add_to(parser);
   parser.option("--tokens", "N", tokens,
-                "tokens of the text that count; all candidates see a quarter, the best eight see all [default: 512]");
+                "tokens of the text that count; all candidates see a quarter (128 at least), the best eight see all [default: 512]");
   parser.option("--top", "N", rows_shown, "rows of the table; 0: all [default: 12]");
   parser.option("-t,--threads", "N", threads, "threads; 0 uses every processor that the process may use [default: 0]");
   parser.flag("--json", json, "one JSON object with all rows");

@@ -12,7 +12,8 @@
 namespace ordinal {
 namespace {
 
-constexpr int64_t kWindow = 128;  // positions matter within a paragraph already
+constexpr int64_t kWindow = 128;    // positions matter within a paragraph already
+constexpr int64_t kQuickest = 128;  // fewer tokens rank by chance
 constexpr size_t kFinalists = 8;
 
 struct Candidate {
@@ -112,7 +113,7 @@ std::vector<Diagnosis> diagnose(const std::shared_ptr<const Model>& model, const
                                 int n_threads, const std::function<void(int64_t done, int64_t total)>& progress) {
   std::vector<Candidate> candidates;
   for (const auto& [spec, fact] : diagnosis_candidates(*model)) candidates.push_back({spec, fact});
-  const int64_t quick = std::max<int64_t>(1, tokens / 4);
+  const int64_t quick = std::min(tokens, std::max(kQuickest, tokens / 4));
   const auto finalists = std::min(candidates.size(), kFinalists + 1);
   const int64_t total = static_cast<int64_t>(candidates.size()) * quick + static_cast<int64_t>(finalists) * tokens;
   int64_t done = 0;

@@ -26,8 +26,8 @@ struct Diagnosis {
 // Those that the model lacks the tensors for are left out.
 std::vector<std::pair<std::string, std::string>> diagnosis_candidates(const Model& model);  // spec, fact
 
-// Tries all candidates on the first `tokens` / 4 tokens, the eight best and the native one on all; best first, those
-// of the second round before the others.
+// Tries all candidates on the first quarter of `tokens` (128 at least), the eight best and the native one on all; best
+// first, those of the second round before the others.
 std::vector<Diagnosis> diagnose(const std::shared_ptr<const Model>& model, const TokenStream& stream, int64_t tokens,
                                 int n_threads, const std::function<void(int64_t done, int64_t total)>& progress);
 
