@@ -142,5 +142,5 @@ TEST_CASE("cli diagnose: a checkpoint whose pairing was stated wrongly is found 
       json_of(run({"diagnose", folder + "/stories260K.bin", "-f", file, "--tokens", "256", "--json", "-q"}));
   CHECK(right["rows"][0]["position"] == "rope:pairing=interleaved");
   for (const json& row : right["rows"])
-    if (row["position"] == "rope") CHECK(row["delta_nll_vs_native"].get<double>() > 1);
+    if (row["position"] == "rope") CHECK(row["delta_nll_vs_native"].get<double>() > 0.3);
 }

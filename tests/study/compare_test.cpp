@@ -67,8 +67,8 @@ TEST_CASE("standing: the word follows from what the file says and from the bits"
   CHECK(of(alone, "native") == Standing::trained);
   CHECK(of(alone, "learned") == Standing::trained);
   CHECK(of(alone, "learned:beyond=wrap") == Standing::exact);
-  CHECK(of(alone, "learned:beyond=hierarchical", 80) ==
-        Standing::untrained);  // its digits need alpha: not the same bits
+  CHECK(of(alone, "learned:beyond=hierarchical", 80) == Standing::exact);
+  CHECK(of(alone, "learned:beyond=resample,length=80", 80) == Standing::untrained);  // moves positions inside too
   CHECK(of(alone, "rope") == Standing::untrained);
   CHECK(of(alone, "t5_bias") == Standing::refused);
   CHECK(of(joint, "rope") == Standing::jointly);
