@@ -70,7 +70,7 @@ quietly = $(if $(V),,@echo '  $(firstword $(1)) $@'; )$(1)
 
 .DEFAULT_GOAL := all
 .PHONY: all demo test test-isa parity page-check sanitize thread fuzz arm64 example bench lint lint-rules tidy format golden \
-  pictures model install uninstall packages clean help
+  pictures model study install uninstall packages clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -213,13 +213,16 @@ pictures: all  ## the pictures in docs/positions again
 model: all  ## train the shipped model again: TRAIN=file VALID=file (hours)
 	tools/make_model.sh "$(TRAIN)" "$(VALID)"
 
+study: all  ## train one small model per position scheme and compare them: TRAIN=file VALID=file (an hour)
+	tools/study.sh "$(TRAIN)" "$(VALID)"
+
 D := $(DESTDIR)$(PREFIX)
 install: all  ## binary, library, headers and the shipped model under PREFIX=/usr/local (DESTDIR= for packagers)
 	install -d $(D)/bin $(D)/lib/pkgconfig $(D)/include/ordinal $(D)/share/ordinal/models
 	install -m 755 $(B)/ordinal $(D)/bin/
 	install -m 644 $(B)/libordinal.a $(D)/lib/
 	install -m 644 $(wildcard include/ordinal/*.h) $(D)/include/ordinal/
-	$(if $(models),install -m 644 $(models) $(D)/share/ordinal/models/)
+	$(if $(models),install -m 644 $(models) models/story.txt $(D)/share/ordinal/models/)
 	@printf '%s\n' 'prefix=$(abspath $(PREFIX))' 'Name: ordinal' 'Description: Transformer inference on the CPU' \
 	  'Version: 0' 'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lordinal $(LIBS) -pthread' \
 	  >$(D)/lib/pkgconfig/ordinal.pc

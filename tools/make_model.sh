@@ -37,4 +37,6 @@ resume=
 
 build/release/ordinal convert "$work/hf" models/tales.ordinal --dtype bf16 --force
 "$PYTHON" tools/make_shipped_golden.py "$work/hf" tests/goldens/shipped_model.json
+"$PYTHON" -m pip install --quiet --no-deps lm_eval==0.4.9 jinja2 pyyaml markupsafe  # one function of it, for a golden
+"$PYTHON" tools/make_perplexity_golden.py "$work/hf" models/story.txt tests/goldens/perplexity.json
 "$PYTHON" tools/train_check.py --hf "$work/hf" --model models/tales.ordinal --valid "$valid"

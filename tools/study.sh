@@ -17,6 +17,10 @@ root=$(dirname "$(dirname "$(realpath "$0")")")
 work=$(realpath -m "${3:-$root/build/study}")
 cd "$root"
 python=${PYTHON:-build/venv/bin/python}
+if ! "$python" -c 'import torch, tokenizers, safetensors' 2>/dev/null; then
+  python3 -m venv build/venv
+  "$python" -m pip install --quiet -r tools/train-requirements.txt
+fi
 
 for scheme in sinusoidal learned rope alibi t5_bias shaw none; do
   out=$work/$scheme

@@ -37,7 +37,7 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import nn
 
-from train_positions import JOINT, SCHEMES
+from train_positions import JOINT, JOINT_NATIVE, SCHEMES
 
 END = "<|endoftext|>"
 
@@ -189,7 +189,7 @@ class Block(nn.Module):
 
 
 def names_of(position):
-    """The schemes that `--position` stands for, the native one first."""
+    """The schemes that `--position` stands for."""
     return JOINT if position == "joint" else [position]
 
 
@@ -202,7 +202,7 @@ class Gpt(nn.Module):
 
     def __init__(self, shape, schemes):
         super().__init__()
-        self.shape, self.native = shape, schemes[0]
+        self.shape, self.native = shape, JOINT_NATIVE if len(schemes) > 1 else schemes[0]
         self.wte = nn.Parameter(0.02 * torch.randn(shape.vocab, shape.width))
         self.h = nn.ModuleList(Block(shape) for _ in range(shape.layers))
         self.ln_f = nn.LayerNorm(shape.width)
@@ -303,7 +303,7 @@ def validation_loss(model, ids, ctx, scheme, windows=None):
     return total / count, count
 
 
-def hf_config(shape, schemes, end):
+def hf_config(shape, schemes, native, end):
     config = {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",
@@ -327,7 +327,7 @@ def hf_config(shape, schemes, end):
         "dtype": "float32",
     }
     if schemes != ["learned"]:
-        config["ordinal_position"] = SCHEMES[schemes[0]].spec
+        config["ordinal_position"] = SCHEMES[native].spec
         config["ordinal_trained_positions"] = [SCHEMES[name].spec for name in schemes]
     return config
 
@@ -348,7 +348,7 @@ def export(model, tokenizer, folder):
         for name, p in position.tensors().items():
             tensors[f"ordinal.{name}"] = p.detach().float().contiguous()
     save_file(tensors, new / "model.safetensors", metadata={"format": "pt"})
-    config = hf_config(model.shape, list(model.positions), tokenizer.token_to_id(END))
+    config = hf_config(model.shape, list(model.positions), model.native, tokenizer.token_to_id(END))
     (new / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     save_tokenizer(tokenizer, new)
     old = Path(f"{folder}.old")

@@ -3,10 +3,10 @@
 """
     tools/train_check.py --hf build/train/hf [--model FILE.ordinal] [--valid tales.valid.txt]
 
-First reads the folder twice, with transformers and with the model of train.py, and compares the two (only for learned
-positions: transformers knows no other scheme of ours). With --model it then runs `ordinal logits --all` on windows of
-random ids and of the validation text and compares logits, argmax and loss; --round says how the file stores matrices.
-The reference is train.py's model in double precision.
+The reference is train.py's model in double precision. It is compared with transformers (under learned positions:
+transformers knows no other scheme of ours) and, with --model, with `ordinal logits --all` under every scheme the weights
+were trained under: logits, argmax and loss on windows of random ids and of the validation text. --round says how the
+file stores matrices.
 
 Exit 0: everything within its bound. 1: something was not; the lines say what.
 """
@@ -34,17 +34,31 @@ def read_folder(folder, kind="f32"):
     return {n: t.to(KINDS[kind]).float() if t.ndim == 2 else t for n, t in tensors.items()}, config
 
 
+def specs_of(config):
+    """Every spec the weights were trained under."""
+    return config.get("ordinal_trained_positions", [config.get("ordinal_position", "learned")])
+
+
 def our_model(tensors, config):
-    """train.Gpt with the folder's weights."""
-    spec = config.get("ordinal_position", "learned")
-    scheme = next((n for n, s in train.SCHEMES.items() if s.spec == spec), None)
-    if scheme is None:
-        raise SystemExit(f"train_check.py: no scheme of train.py has the spec {spec!r}")
-    shape = train.Shape(*(config[k] for k in ("vocab_size", "n_positions", "n_embd", "n_head", "n_layer", "n_inner")))
-    model = train.Gpt(shape, scheme)
-    names = {"wte.weight": "wte", "wpe.weight": "position.wpe"}
+    """train.Gpt with the folder's weights; its schemes are named by their specs' names in train.py."""
+    names = {scheme.spec: name for name, scheme in train.SCHEMES.items()}
+    unknown = [spec for spec in specs_of(config) if spec not in names]
+    if unknown:
+        raise SystemExit(f"train_check.py: no scheme of train.py has the spec {unknown[0]!r}")
+    keys = ("vocab_size", "n_positions", "n_embd", "n_head", "n_layer", "n_inner")
+    shape = train.Shape(*(config[k] for k in keys), embed_scale=1.0)  # the export has the factor in its tables
+    model = train.Gpt(shape, [names[spec] for spec in specs_of(config)])
     plain = {n.removeprefix("transformer."): t for n, t in tensors.items()}
-    model.load_state_dict({names.get(n, n): t for n, t in plain.items()})
+    with torch.no_grad():
+        for position in model.positions.values():
+            for name, parameter in position.tensors().items():
+                parameter.copy_(plain.pop(f"ordinal.{name}"))
+            if hasattr(position, "wpe"):
+                position.wpe.copy_(plain.pop("wpe.weight"))
+    plain["wte"] = plain.pop("wte.weight")
+    missing, unexpected = model.load_state_dict(plain, strict=False)
+    if unexpected or any(not name.startswith("positions.") for name in missing):
+        raise SystemExit(f"train_check.py: tensors do not fit: {missing} missing, {unexpected} too many")
     return model.eval()
 
 
@@ -54,18 +68,21 @@ def their_model(folder, tensors):
 
     logging.disable_progress_bar()
     model, info = GPT2LMHeadModel.from_pretrained(folder, output_loading_info=True, attn_implementation="eager")
-    bad = {k: v for k, v in info.items() if v and k in ("missing_keys", "unexpected_keys", "mismatched_keys")}
+    kinds = ("missing_keys", "unexpected_keys", "mismatched_keys")
+    bad = {k: [n for n in info[k] if not str(n).startswith("ordinal.")] for k in kinds}  # tables it has no use for
+    bad = {k: v for k, v in bad.items() if v}
     if bad:
         raise SystemExit(f"train_check.py: transformers does not load {folder} cleanly: {bad}")
     model.load_state_dict(tensors, strict=False)
     return model.eval()
 
 
-def engine_logits(ordinal, model, ids):
+def engine_logits(ordinal, model, spec, ids):
     with tempfile.TemporaryDirectory() as scratch:
         out = f"{scratch}/out.npy"
         joined = ",".join(map(str, ids))
-        subprocess.run([ordinal, "logits", "-q", "-m", model, "--ids", joined, "--all", "-o", out], check=True)
+        command = [ordinal, "logits", "-q", "-m", model, "--position", spec, "--ids", joined, "--all", "-o", out]
+        subprocess.run(command, check=True)
         return torch.from_numpy(np.load(out))
 
 
@@ -95,37 +112,40 @@ def main():
         step = max(ctx, (len(ids) - ctx) // args.windows)
         windows += [ids[s : s + ctx] for s in range(0, len(ids) - ctx, step)][: args.windows]
 
-    if "ordinal_position" in config and not args.model:
-        raise SystemExit("train_check.py: nothing to compare: transformers lacks this position scheme, give --model")
-    failed = False
-    sources = []
-    if "ordinal_position" not in config:
+    sources = []  # (name, spec, logits of ids)
+    if "learned" in specs_of(config):
         theirs = their_model(args.hf, tensors)
-        sources.append(("transformers", lambda ids: theirs(torch.tensor([ids])).logits[0]))
+        sources.append(("transformers", "learned", lambda ids: theirs(torch.tensor([ids])).logits[0]))
     if args.model:
-        sources.append(("ordinal", lambda ids: engine_logits(args.ordinal, args.model, ids)))
+        for spec in specs_of(config):
+            engine = lambda ids, spec=spec: engine_logits(args.ordinal, args.model, spec, ids)
+            sources.append(("ordinal", spec, engine))
+    if not sources:
+        raise SystemExit("train_check.py: nothing to compare: transformers lacks this position scheme, give --model")
+    names = dict(zip(specs_of(config), reference.positions))
+    failed = False
     with torch.no_grad():
-        expected = [reference(torch.tensor([ids]))[0] for ids in windows]
-        for name, logits_of in sources:
+        for name, spec, logits_of in sources:
             worst, flips, losses = 0.0, 0, []
             for i, ids in enumerate(windows):
+                expected = reference(torch.tensor([ids]), scheme=names[spec])[0]
                 got = logits_of(ids)
-                if got.shape != expected[i].shape:
-                    raise SystemExit(f"train_check.py: {name} gave {tuple(got.shape)}, not {tuple(expected[i].shape)}")
-                worst = max(worst, (got.double() - expected[i]).abs().max().item())
+                if got.shape != expected.shape:
+                    raise SystemExit(f"train_check.py: {name} gave {tuple(got.shape)}, not {tuple(expected.shape)}")
+                worst = max(worst, (got.double() - expected).abs().max().item())
                 # A flip counts only where the reference's two best are farther apart than the bound explains.
-                gap = expected[i].topk(2).values.diff().abs().flatten()
-                flips += ((got.argmax(-1) != expected[i].argmax(-1)) & (gap > 2 * args.bound)).sum().item()
+                gap = expected.topk(2).values.diff().abs().flatten()
+                flips += ((got.argmax(-1) != expected.argmax(-1)) & (gap > 2 * args.bound)).sum().item()
                 if i >= text_from:
-                    losses.append((loss_of(got, ids), loss_of(expected[i], ids)))
+                    losses.append((loss_of(got, ids), loss_of(expected, ids)))
             ok = worst <= args.bound and flips == 0
             failed |= not ok
-            line = f"{'ok  ' if ok else 'FAIL'} {name}: largest logit difference {worst:.2e} (bound {args.bound:.0e})"
+            line = f"{'ok  ' if ok else 'FAIL'} {name}, {spec}: largest logit difference {worst:.2e} (bound {args.bound:.0e})"
             line += f", {flips} wrong argmax in {sum(map(len, windows))} positions"
             if losses:
                 got, want = np.mean(losses, axis=0)
                 line += f", loss {got:.6f} against {want:.6f} on {len(losses)} windows of text"
-            print(line)
+            print(line, flush=True)
     sys.exit(1 if failed else 0)
 
 

@@ -179,4 +179,5 @@ SCHEMES = {
     "t5_bias": T5Bias,
     "shaw": Shaw,
 }
-JOINT = ["learned", "sinusoidal", "rope", "alibi", "t5_bias", "none"]  # the first is the native one
+JOINT = ["learned", "sinusoidal", "rope", "alibi", "t5_bias", "none"]
+JOINT_NATIVE = "rope"  # what the exported folder names as its own scheme: no end, and the lowest loss
