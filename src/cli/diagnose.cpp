@@ -47,7 +47,8 @@ int run_diagnose(Arguments arguments) {
   model.add_to(parser);
   texts.add_to(parser);
   parser.option("--tokens", "N", tokens,
-                "tokens of the text that count; all candidates see a quarter (128 at least), the best eight see all [default: 512]");
+                "tokens of the text that count; all candidates see a quarter (128 at least), the best eight see all "
+                "[default: 512]");
   parser.option("--top", "N", rows_shown, "rows of the table; 0: all [default: 12]");
   parser.option("-t,--threads", "N", threads, "threads; 0 uses every processor that the process may use [default: 0]");
   parser.flag("--json", json, "one JSON object with all rows");
@@ -71,17 +72,15 @@ int run_diagnose(Arguments arguments) {
     throw Error("the text is too short to tell schemes apart", "8 tokens or more",
                 std::to_string(streams.front().tokens.size()), "-f a longer text");
   Progress progress("diagnose", quiet);
-  const std::vector<Diagnosis> ranked =
+  report::Diagnosed result;
+  result.model = opened.path;
+  result.native = opened.model->make_scheme("native", 1)->spec();
+  result.rows =
       diagnose(opened.model, streams.front(), tokens, static_cast<int>(threads), [&](int64_t done, int64_t total) {
         throw_if_interrupted();
         progress.update(done, total);
       });
   progress.clear();
-  report::Diagnosed result;
-  result.model = opened.path;
-  result.native = opened.model->make_scheme("native", 1)->spec();
-  for (const Diagnosis& d : ranked)
-    result.rows.push_back({d.position, d.fact, d.tokens, d.nll, d.delta, d.delta_std_error});
   result.verdict = verdict_on(result.rows, result.native, opened.model->file().notes().trained_positions);
   if (json) {
     write_out(report::to_json(result) + "\n");

@@ -29,18 +29,6 @@ StartToken start_rule(const std::optional<std::string>& text, StartToken otherwi
   throw Error("--bos takes a word", "auto, yes, no", "'" + report::escaped(*text) + "'");
 }
 
-report::PerplexityRow row_of(const TextScore& score) {
-  return {.name = score.name,
-          .tokens = score.scored,
-          .bytes = score.bytes,
-          .words = score.words,
-          .nll = score.nll,
-          .std_error = score.std_error,
-          .ppl = score.ppl(),
-          .word_ppl = score.word_ppl(),
-          .bits_per_byte = score.bits_per_byte()};
-}
-
 std::string table_of(const report::Perplexity& result) {
   std::vector<std::vector<std::string>> cells = {
       {"text", "tokens", "nats/token", "+-", "ppl", "ppl/word", "bits/byte"}};
@@ -98,25 +86,14 @@ int run_perplexity(Arguments arguments) {
     throw Error("--stride does not go with --protocol " + o.protocol, "windows that do not overlap",
                 "a stride of " + std::to_string(stride), "--protocol rolling or hf");
 
-  report::Perplexity result;
-  result.model = opened.path;
-  result.position = session.scheme().spec();
-  result.protocol = protocol.name;
-  result.ctx = ctx;
-  result.stride = stride;
-  result.start_token = streams.front().start.has_value();
   Progress progress("perplexity", o.quiet);
-  const PerplexityResult measured =
+  report::Perplexity result =
       measure_perplexity(std::move(session), streams, protocol, ctx, stride, [&](int64_t done, int64_t total) {
         throw_if_interrupted();
         progress.update(done, total);
       });
   progress.clear();
-  for (const TextScore& score : measured.texts) result.texts.push_back(row_of(score));
-  result.all = row_of(measured.all);
-  result.macro_nll = measured.macro_nll;
-  result.windows = measured.windows;
-  result.seconds = measured.seconds;
+  result.model = opened.path;
   notes.say(std::string(protocol.name) + ": " + std::to_string(result.windows) + " windows of " + std::to_string(ctx) +
             " tokens, stride " + std::to_string(stride) + ", start token " + (result.start_token ? "yes" : "no") +
             ", position " + result.position + ", " + report::fixed(result.seconds, 1) + " s");

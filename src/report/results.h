@@ -99,11 +99,13 @@ struct Measured {
   double machine_read_gb_per_s = 0, machine_gflops = 0;
 };
 
-// One text, or all of them; nll in nats per scored token.
+// One text, or all of them. Natural logarithms; NaN where there is nothing to divide by.
 struct PerplexityRow {
   std::string name;
   int64_t tokens = 0, bytes = 0, words = 0;  // scored
-  double nll = 0, std_error = 0, ppl = 0, word_ppl = 0, bits_per_byte = 0;
+  double nll = 0, std_error = 0;             // per token, the protocol's weights counted
+  double total_nll = 0;                      // over the tokens, unweighted
+  double ppl = 0, word_ppl = 0, bits_per_byte = 0;
 };
 
 struct Perplexity {
@@ -111,8 +113,9 @@ struct Perplexity {
   int64_t ctx = 0, stride = 0, windows = 0;
   bool start_token = false;
   std::vector<PerplexityRow> texts;
-  PerplexityRow all;
-  double macro_nll = 0, seconds = 0;
+  PerplexityRow all;     // every token counts the same (micro average)
+  double macro_nll = 0;  // every text counts the same
+  double seconds = 0;
 };
 
 // A position spec tried on a checkpoint; differences are paired with the file's own.

@@ -109,8 +109,9 @@ std::vector<std::pair<std::string, std::string>> diagnosis_candidates(const Mode
   return usable;
 }
 
-std::vector<Diagnosis> diagnose(const std::shared_ptr<const Model>& model, const TokenStream& stream, int64_t tokens,
-                                int n_threads, const std::function<void(int64_t done, int64_t total)>& progress) {
+std::vector<report::DiagnosisRow> diagnose(const std::shared_ptr<const Model>& model, const TokenStream& stream,
+                                           int64_t tokens, int n_threads,
+                                           const std::function<void(int64_t done, int64_t total)>& progress) {
   std::vector<Candidate> candidates;
   for (const auto& [spec, fact] : diagnosis_candidates(*model)) candidates.push_back({spec, fact});
   const int64_t quick = std::min(tokens, std::max(kQuickest, tokens / 4));
@@ -123,7 +124,7 @@ std::vector<Diagnosis> diagnose(const std::shared_ptr<const Model>& model, const
   };
   const auto results = [&](const std::vector<Candidate>& of, int64_t count) {
     const std::vector<std::vector<double>> values = losses(model, stream, of, count, n_threads, step);
-    std::vector<Diagnosis> made;
+    std::vector<report::DiagnosisRow> made;
     for (size_t i = 0; i < of.size(); ++i) {
       std::vector<double> delta;
       for (size_t t = 0; t < values[i].size(); ++t) delta.push_back(values[i][t] - values[0][t]);
@@ -133,15 +134,15 @@ std::vector<Diagnosis> diagnose(const std::shared_ptr<const Model>& model, const
     }
     return made;
   };
-  std::vector<Diagnosis> first = results(candidates, quick);  // the native scheme is the first candidate
+  std::vector<report::DiagnosisRow> first = results(candidates, quick);  // the native scheme is the first candidate
   const std::string native = first.front().position;
-  std::ranges::stable_sort(first, {}, &Diagnosis::nll);
+  std::ranges::stable_sort(first, {}, &report::DiagnosisRow::nll);
   std::vector<Candidate> chosen = {{native, "as the file says"}};
-  for (const Diagnosis& d : first)
+  for (const report::DiagnosisRow& d : first)
     if (d.position != native && chosen.size() < finalists) chosen.push_back({d.position, d.fact});
-  std::vector<Diagnosis> ranked = results(chosen, tokens);
-  std::ranges::stable_sort(ranked, {}, &Diagnosis::nll);
-  for (Diagnosis& d : first)
+  std::vector<report::DiagnosisRow> ranked = results(chosen, tokens);
+  std::ranges::stable_sort(ranked, {}, &report::DiagnosisRow::nll);
+  for (report::DiagnosisRow& d : first)
     if (std::ranges::find(chosen, d.position, &Candidate::spec) == chosen.end()) ranked.push_back(std::move(d));
   return ranked;
 }

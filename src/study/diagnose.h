@@ -10,17 +10,10 @@
 #include <vector>
 
 #include "ordinal/model.h"
+#include "report/results.h"
 #include "study/perplexity.h"
 
 namespace ordinal {
-
-struct Diagnosis {
-  std::string position;  // canonical spec
-  std::string fact;      // what is tried: "pairing", "theta", "as the file says"
-  int64_t tokens = 0;    // scored
-  double nll = 0;
-  double delta = 0, delta_std_error = 0;  // paired with the file's own scheme; 0 for that
-};
 
 // Specs worth trying on this model: the native scheme with one or more facts changed, and other schemes with theirs.
 // Those that the model lacks the tensors for are left out.
@@ -28,7 +21,8 @@ std::vector<std::pair<std::string, std::string>> diagnosis_candidates(const Mode
 
 // Tries all candidates on the first quarter of `tokens` (128 at least), the eight best and the native one on all; best
 // first, those of the second round before the others.
-std::vector<Diagnosis> diagnose(const std::shared_ptr<const Model>& model, const TokenStream& stream, int64_t tokens,
-                                int n_threads, const std::function<void(int64_t done, int64_t total)>& progress);
+std::vector<report::DiagnosisRow> diagnose(const std::shared_ptr<const Model>& model, const TokenStream& stream,
+                                           int64_t tokens, int n_threads,
+                                           const std::function<void(int64_t done, int64_t total)>& progress);
 
 }  // namespace ordinal

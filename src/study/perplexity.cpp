@@ -101,6 +101,14 @@ std::vector<std::string_view> documents_of(std::string_view text, std::string_vi
   return documents;
 }
 
+// What follows from the sums.
+void derive(report::PerplexityRow& row) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  row.ppl = std::exp(row.nll);
+  row.bits_per_byte = row.bytes > 0 ? row.total_nll / std::numbers::ln2 / static_cast<double>(row.bytes) : none;
+  row.word_ppl = row.words > 0 ? std::exp(row.total_nll / static_cast<double>(row.words)) : none;
+}
+
 }  // namespace
 
 std::span<const Protocol> protocols() { return kProtocols; }
@@ -136,33 +144,28 @@ TokenStream make_stream(std::string name, std::string_view text, const Tokenizer
   return stream;
 }
 
-double TextScore::ppl() const { return std::exp(nll); }
-double TextScore::bits_per_byte() const {
-  return bytes > 0 ? total_nll / std::numbers::ln2 / static_cast<double>(bytes)
-                   : std::numeric_limits<double>::quiet_NaN();
-}
-double TextScore::word_ppl() const {
-  return words > 0 ? std::exp(total_nll / static_cast<double>(words)) : std::numeric_limits<double>::quiet_NaN();
-}
-
-PerplexityResult measure_perplexity(Session session, std::span<const TokenStream> streams, const Protocol& protocol,
-                                    int64_t ctx, int64_t stride,
-                                    const std::function<void(int64_t done, int64_t total)>& progress) {
+report::Perplexity measure_perplexity(Session session, std::span<const TokenStream> streams, const Protocol& protocol,
+                                      int64_t ctx, int64_t stride,
+                                      const std::function<void(int64_t done, int64_t total)>& progress) {
   std::vector<std::vector<Window>> plans;
   int64_t total = 0, done = 0;
   for (const TokenStream& stream : streams) {
     plans.push_back(plan_windows(protocol.cut, static_cast<int64_t>(stream.tokens.size()), ctx, stride));
     for (const Window& window : plans.back()) total += window.scored();
   }
-  PerplexityResult result;
+  report::Perplexity result;
+  result.position = session.scheme().spec();
+  result.protocol = protocol.name;
+  result.ctx = ctx;
+  result.stride = stride;
+  result.start_token = streams.front().start.has_value();
   result.all.name = "all";
   std::vector<double> all_values;
   double all_sum = 0, all_weight = 0;
   for (size_t i = 0; i < streams.size(); ++i) {
     const TokenStream& stream = streams[i];
-    TextScore score;
+    report::PerplexityRow score;
     score.name = stream.name;
-    score.tokens = static_cast<int64_t>(stream.tokens.size());
     std::vector<double> values;
     double sum = 0, weight = 0;
     const auto sink = [&](const Prediction& prediction) {
@@ -181,16 +184,16 @@ PerplexityResult measure_perplexity(Session session, std::span<const TokenStream
                                       if (progress) progress(done + now, total);
                                     })
                           .front();
-    score.scored = static_cast<int64_t>(values.size());
-    done += score.scored;
+    score.tokens = static_cast<int64_t>(values.size());
+    done += score.tokens;
     score.nll = sum / weight;
     score.std_error = estimate(values).std_error;
+    derive(score);
     all_sum += sum;
     all_weight += weight;
     all_values.insert(all_values.end(), values.begin(), values.end());
     result.windows += static_cast<int64_t>(plans[i].size());
     result.all.tokens += score.tokens;
-    result.all.scored += score.scored;
     result.all.bytes += score.bytes;
     result.all.words += score.words;
     result.all.total_nll += score.total_nll;
@@ -199,6 +202,7 @@ PerplexityResult measure_perplexity(Session session, std::span<const TokenStream
   }
   result.all.nll = all_sum / all_weight;
   result.all.std_error = estimate(all_values).std_error;
+  derive(result.all);
   return result;
 }
 

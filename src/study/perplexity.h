@@ -9,6 +9,7 @@
 
 #include "ordinal/session.h"
 #include "ordinal/tokenizer.h"
+#include "report/results.h"
 #include "study/scoring.h"
 
 namespace ordinal {
@@ -49,33 +50,9 @@ struct StreamOptions {
 TokenStream make_stream(std::string name, std::string_view text, const Tokenizer& tokenizer, const ModelConfig& config,
                         const StreamOptions& options);
 
-// Natural logarithms throughout. NaN where there is nothing to divide by.
-struct TextScore {
-  std::string name;
-  int64_t tokens = 0;  // of the stream
-  int64_t scored = 0;
-  int64_t bytes = 0;  // of the scored tokens
-  int64_t words = 0;
-  double nll = 0;        // per scored token, the protocol's weights counted
-  double std_error = 0;  // of nll
-  double total_nll = 0;  // sum over the scored tokens, unweighted
-
-  double ppl() const;
-  double bits_per_byte() const;
-  double word_ppl() const;
-};
-
-struct PerplexityResult {
-  std::vector<TextScore> texts;
-  TextScore all;         // every token counts the same (micro average)
-  double macro_nll = 0;  // every text counts the same
-  int64_t windows = 0;
-  double seconds = 0;
-};
-
-// Scores each stream on its own. The session needs room for a window of ctx tokens.
-PerplexityResult measure_perplexity(Session session, std::span<const TokenStream> streams, const Protocol& protocol,
-                                    int64_t ctx, int64_t stride,
-                                    const std::function<void(int64_t done, int64_t total)>& progress);
+// Scores each stream on its own. The session needs room for a window of ctx tokens. Fills all but the model's name.
+report::Perplexity measure_perplexity(Session session, std::span<const TokenStream> streams, const Protocol& protocol,
+                                      int64_t ctx, int64_t stride,
+                                      const std::function<void(int64_t done, int64_t total)>& progress);
 
 }  // namespace ordinal

@@ -100,13 +100,13 @@ TEST_CASE("compare: every row is what perplexity gives for the scheme alone") {
         CHECK(row.refused.find("past the end") != std::string::npos);
         continue;
       }
-      const PerplexityResult alone =
+      const report::Perplexity alone =
           measure_perplexity(Session(made.model, {.position = position, .capacity = length, .observer = {}}),
                              {&stream, 1}, protocol_from_name("rolling"), length, stride, {});
       CHECK(row.nll == doctest::Approx(alone.all.nll).epsilon(1e-12));
       CHECK(row.std_error == doctest::Approx(alone.all.std_error).epsilon(1e-9));
-      CHECK(row.bits_per_byte == doctest::Approx(alone.all.bits_per_byte()).epsilon(1e-12));
-      CHECK(row.tokens == alone.all.scored);
+      CHECK(row.bits_per_byte == doctest::Approx(alone.all.bits_per_byte).epsilon(1e-12));
+      CHECK(row.tokens == alone.all.tokens);
       CHECK(row.trained == (position == std::string("learned")));
     }
   for (const int64_t length : {16, 40, 64}) CHECK(!row_of(result, "t5_bias", length).refused.empty());
@@ -264,11 +264,11 @@ TEST_CASE("diagnose: the file's own scheme is among the candidates once, others 
   CHECK(count("t5_bias") == 0);
 
   const TokenStream stream = stream_of(made);
-  const std::vector<Diagnosis> ranked = diagnose(made.model, stream, 64, 1, {});
+  const std::vector<report::DiagnosisRow> ranked = diagnose(made.model, stream, 64, 1, {});
   CHECK(ranked.size() == candidates.size());
   for (size_t i = 1; i < 9; ++i) CHECK(ranked[i - 1].nll <= ranked[i].nll);
   CHECK(ranked[8].tokens == 64);
   CHECK(ranked[9].tokens == 64);
-  for (const Diagnosis& d : ranked)
-    if (d.position == candidates.front().first) CHECK(d.delta == 0);
+  for (const report::DiagnosisRow& d : ranked)
+    if (d.position == candidates.front().first) CHECK(d.delta_nll == 0);
 }

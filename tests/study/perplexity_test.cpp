@@ -2,6 +2,7 @@
 #include "study/perplexity.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "reference/random_model.h"
 #include "support.h"
@@ -87,24 +88,24 @@ TEST_CASE("perplexity: per token, byte and word, micro and macro, from the same 
                                             make_stream("b", "another text, and a longer one, of several windows",
                                                         *made.tokenizer, made.model->config(), {})};
   const auto session = [&] { return Session(made.model, {.position = "none", .capacity = 16, .observer = {}}); };
-  const PerplexityResult both = measure_perplexity(session(), streams, rolling, 16, 16, {});
+  const report::Perplexity both = measure_perplexity(session(), streams, rolling, 16, 16, {});
   REQUIRE(both.texts.size() == 2);
   double total = 0;
   for (size_t i = 0; i < 2; ++i) {
-    const TextScore& text = both.texts[i];
+    const report::PerplexityRow& text = both.texts[i];
     // Alone it is the same, and the sum is the plain one.
     CHECK(measure_perplexity(session(), std::span(streams).subspan(i, 1), rolling, 16, 16, {}).all.nll == text.nll);
-    CHECK(text.scored == static_cast<int64_t>(streams[i].tokens.size()) - 1);
-    CHECK(text.nll == doctest::Approx(text.total_nll / static_cast<double>(text.scored)));
-    CHECK(text.ppl() == doctest::Approx(std::exp(text.nll)));
-    CHECK(text.bits_per_byte() == doctest::Approx(text.total_nll / std::log(2.0) / static_cast<double>(text.bytes)));
-    CHECK(text.word_ppl() == doctest::Approx(std::exp(text.total_nll / static_cast<double>(text.words))));
+    CHECK(text.tokens == static_cast<int64_t>(streams[i].tokens.size()) - 1);
+    CHECK(text.nll == doctest::Approx(text.total_nll / static_cast<double>(text.tokens)));
+    CHECK(text.ppl == doctest::Approx(std::exp(text.nll)));
+    CHECK(text.bits_per_byte == doctest::Approx(text.total_nll / std::log(2.0) / static_cast<double>(text.bytes)));
+    CHECK(text.word_ppl == doctest::Approx(std::exp(text.total_nll / static_cast<double>(text.words))));
     total += text.total_nll;
   }
   CHECK(both.texts[0].words == 3);
   CHECK(both.texts[1].words == 9);
   CHECK(both.all.total_nll == doctest::Approx(total));
-  CHECK(both.all.nll == doctest::Approx(total / static_cast<double>(both.texts[0].scored + both.texts[1].scored)));
+  CHECK(both.all.nll == doctest::Approx(total / static_cast<double>(both.texts[0].tokens + both.texts[1].tokens)));
   CHECK(both.macro_nll == doctest::Approx((both.texts[0].nll + both.texts[1].nll) / 2));
   CHECK(both.all.nll != doctest::Approx(both.macro_nll));
 }
@@ -120,10 +121,35 @@ TEST_CASE("perplexity: protocols differ where they say they do") {
                               protocol, 16, stride, {});
   };
   const auto n = static_cast<int64_t>(text.size());
-  CHECK(measured("rolling", 16).all.scored == n);  // the start token makes the first byte count
-  CHECK(measured("harness", 16).all.scored == n);
-  CHECK(measured("gpt2", 8).all.scored == n - 1);
-  CHECK(measured("hf", 16).all.scored == n - (n + 15) / 16);  // the first of each window does not count
-  CHECK(measured("llama.cpp", 16).all.scored == n / 16 * 7);
+  CHECK(measured("rolling", 16).all.tokens == n);  // the start token makes the first byte count
+  CHECK(measured("harness", 16).all.tokens == n);
+  CHECK(measured("gpt2", 8).all.tokens == n - 1);
+  CHECK(measured("hf", 16).all.tokens == n - (n + 15) / 16);  // the first of each window does not count
+  CHECK(measured("llama.cpp", 16).all.tokens == n / 16 * 7);
   CHECK(measured("rolling", 16).all.nll != measured("harness", 16).all.nll);
+}
+
+TEST_CASE("perplexity: what transformers' model gives, counted as each convention's own code or page counts") {
+  const auto golden = nlohmann::json::parse(test::read_file(test::repository("tests/goldens/perplexity.json")));
+  const auto model = Model::open(test::repository("models/tales.ordinal"));
+  const auto tokenizer = make_tokenizer(model->file().tokenizer());
+  REQUIRE(golden["entries"].size() == 6);
+  for (const auto& [name, entry] : golden["entries"].items()) {
+    CAPTURE(name);
+    const Protocol& protocol = protocol_from_name(name.substr(0, name.find(' ')));
+    const TokenStream stream =
+        make_stream("story", golden["text"].get<std::string>(), *tokenizer, model->config(), {.start = protocol.start});
+    const auto ctx = entry["ctx"].get<int64_t>();
+    const report::PerplexityRow score =
+        measure_perplexity(Session(model, {.position = "learned", .capacity = ctx, .observer = {}}), {&stream, 1},
+                           protocol, ctx, entry["stride"].get<int64_t>(), {})
+            .all;
+    CHECK(score.nll == doctest::Approx(entry["nll"].get<double>()).epsilon(1e-6));
+    CHECK(score.ppl == doctest::Approx(std::exp(entry["nll"].get<double>())).epsilon(1e-5));
+    if (entry.contains("tokens")) CHECK(score.tokens == entry["tokens"].get<int64_t>());
+    if (entry.contains("word_ppl")) {
+      CHECK(score.word_ppl == doctest::Approx(entry["word_ppl"].get<double>()).epsilon(1e-5));
+      CHECK(score.bits_per_byte == doctest::Approx(entry["bits_per_byte"].get<double>()).epsilon(1e-6));
+    }
+  }
 }
