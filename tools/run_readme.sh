@@ -4,7 +4,7 @@
 #   tools/run_readme.sh README.md
 #
 # They run in a scratch folder that holds what the text takes for granted: `ordinal` in the PATH, a GPT-2 folder gpt2/
-# (one of the tests' small ones), and the repository as ordinal/.
+# (one of the tests' small ones), a text story.txt, and the repository as ordinal/.
 set -euo pipefail
 
 readme=$(realpath "$1")
@@ -18,4 +18,5 @@ cd "$scratch"
 ln -s "$root" ordinal
 gpt2=$root/tests/goldens/convert/tied-f32
 cp -r "$gpt2" gpt2
+cp "$root/models/story.txt" .
 PATH=$root/build/release:$PATH bash -euo pipefail -v -c "$commands" </dev/null

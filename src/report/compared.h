@@ -43,7 +43,7 @@ struct ComparedScheme {
 // One scheme at one length under one protocol. Differences are to the native scheme, on the same tokens.
 struct ComparedRow {
   std::string position;
-  bool trained = false;  // trained, jointly, or exact
+  bool trained = false;  // trained, jointly, or exact and no longer than the trained length
   int64_t length = 0;    // window, in tokens
   std::string protocol;  // "whole": windows side by side; "sliding": each moves on by half a window
   std::string refused;   // why there are no numbers

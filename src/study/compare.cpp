@@ -67,9 +67,10 @@ std::vector<Runner> make_runners(const std::shared_ptr<const Model>& model, repo
   return runners;
 }
 
-bool is_trained(report::Standing standing) {
+// Whether the weights were trained for what a row measures: an exact scheme is as its twin inside the trained length only.
+bool is_trained(report::Standing standing, bool inside) {
   return standing == report::Standing::trained || standing == report::Standing::jointly ||
-         standing == report::Standing::exact;
+         (standing == report::Standing::exact && inside);
 }
 
 // Scores the text once under all runners. With `matrix` also every pair of schemes against each other.
@@ -132,7 +133,7 @@ void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pas
     const Estimate loss = estimate(tally.nll);
     report::ComparedRow row;
     row.position = scheme.position;
-    row.trained = is_trained(scheme.standing);
+    row.trained = is_trained(scheme.standing, pass.length <= result.trained_length);
     row.length = pass.length;
     row.protocol = pass.sliding ? "sliding" : "whole";
     row.tokens = static_cast<int64_t>(tally.nll.size());
