@@ -69,6 +69,11 @@ std::string to_json(std::span<const Generated> results) {
   return dump(json);
 }
 
+std::string to_json(const Generated& result, int64_t line, const std::string& id) {
+  // As text: numbers of any size in an id stay what they are.
+  return "{\"line\":" + std::to_string(line) + ",\"id\":" + id + "," + to_json(result).substr(1);
+}
+
 std::string to_json(const Logits& result) {
   Json json = {{"model", result.model}, {"position", result.position}, {"ids", result.ids}};
   json["best"] = Json::array();
