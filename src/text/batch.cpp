@@ -212,6 +212,9 @@ void check_batch_request(const BatchRequest& request, const Session& session, co
   if (request.options.samples != 1)
     throw Error("a request of a batch is for one continuation", "1 sample", std::to_string(request.options.samples),
                 "the prompt several times, with different seeds");
+  if (request.options.draft_tokens > 0)
+    throw Error("a batch takes no drafts", "0 tokens to draft", std::to_string(request.options.draft_tokens),
+                "no drafts: texts of a batch share their passes already");
   if (tokenizer == nullptr && !request.options.stop.empty())
     throw Error("stop strings need text, and the model has no tokenizer", "a model with a tokenizer", "ids only");
   fitting(request.prompt, session.capacity(), request.options);

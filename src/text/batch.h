@@ -11,7 +11,7 @@ namespace ordinal {
 
 struct BatchRequest {
   std::vector<TokenId> prompt;
-  GenerateOptions options;  // one sample
+  GenerateOptions options;  // one sample, no drafts
 };
 
 // Throws Error for a request that generate() would refuse.

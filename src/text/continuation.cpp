@@ -110,6 +110,35 @@ void Continuation::make_room() {
   }
   context_.push_back(result_.ids.back());
   ++result_.timings.decode_tokens;
+  ++result_.timings.passes;
+}
+
+int64_t Continuation::draft_room() const {
+  // The pass draws one token more than were drafted, and must be one piece for all its logits to be of use.
+  const int64_t wanted = run_.options.max_new_tokens - static_cast<int64_t>(result_.ids.size()) - 1;
+  const int64_t fits = session_->capacity() - static_cast<int64_t>(context_.size());
+  return std::min({wanted, fits, session_->options().chunk - 1});
+}
+
+int64_t Continuation::draw_along(std::span<const TokenId> draft) {
+  std::vector<TokenId> tokens(next().begin(), next().end());
+  tokens.insert(tokens.end(), draft.begin(), draft.end());
+  int64_t accepted = 0;
+  bool as_drafted = true;
+  session_->evaluate_all(tokens, [&](int64_t row, std::span<const float> logits) {
+    if (!as_drafted) return;
+    draw(logits);
+    const auto at = static_cast<size_t>(row);
+    as_drafted = !done_ && !run_.cancelled() && at < draft.size() && result_.ids.back() == draft[at];
+    if (!as_drafted) return;
+    context_.push_back(draft[at]);
+    ++accepted;
+  });
+  session_->rewind(static_cast<int64_t>(context_.size()));
+  result_.timings.decode_tokens += accepted;
+  result_.timings.draft_proposed += static_cast<int64_t>(draft.size());
+  result_.timings.draft_accepted += accepted;
+  return accepted;
 }
 
 void Continuation::finish(Finish reason) {

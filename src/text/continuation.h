@@ -57,6 +57,11 @@ class Continuation {
   // Called before the drawn token is evaluated: makes sure that there is room, or ends.
   void make_room();
 
+  // In place of evaluating next() and draw(): evaluates `draft` in the same pass and draws as long as what was drawn is
+  // what was drafted, which is what one token at a time gives. Returns how many were. The draft must fit draft_room().
+  int64_t draw_along(std::span<const TokenId> draft);
+  int64_t draft_room() const;  // after make_room()
+
   void finish(Finish reason);
 
  private:

@@ -9,6 +9,7 @@
 
 #include "ordinal/error.h"
 #include "text/continuation.h"
+#include "text/draft.h"
 
 namespace ordinal {
 namespace {
@@ -38,6 +39,25 @@ void advance(std::vector<Continuation*> live, std::span<const float> prompt_logi
   }
 }
 
+// The same for one continuation, with guesses at what it will draw.
+void advance_with_drafts(Continuation& continuation, std::span<const float> prompt_logits,
+                         std::span<const TokenId> prompt, const GenerateRun& run) {
+  LookupDraft lookup(run.options.draft_tokens);
+  lookup.append(prompt);
+  size_t known = 0;  // drawn tokens that the lookup has seen
+  if (!continuation.done()) continuation.draw(prompt_logits);
+  while (!continuation.done()) {
+    if (run.cancelled()) return continuation.finish(Finish::interrupted);
+    continuation.make_room();
+    if (continuation.done()) return;
+    const std::vector<TokenId>& drawn = continuation.result().ids;
+    lookup.append(std::span(drawn).subspan(known));
+    known = drawn.size();
+    const std::vector<TokenId> draft = lookup.propose(continuation.draft_room());
+    lookup.learn(static_cast<int64_t>(draft.size()), continuation.draw_along(draft));
+  }
+}
+
 }  // namespace
 
 std::string_view finish_name(Finish finish) {
@@ -55,6 +75,10 @@ void check_generate_options(const GenerateOptions& options, int64_t vocab_size) 
   at_least("the number of new tokens", options.max_new_tokens, 0);
   at_least("the number of samples", options.samples, 1);
   at_least("the number of tokens to keep", options.keep, 0);
+  at_least("the number of tokens to draft", options.draft_tokens, 0);
+  if (options.draft_tokens > 0 && options.samples > 1)
+    throw Error("drafts go with one continuation", "1 sample", std::to_string(options.samples) + " samples",
+                "no drafts: samples share their passes already");
   if (options.logprobs < -1 || options.logprobs > vocab_size)
     throw Error("the number of log-probabilities is out of range",
                 "0 to the vocabulary's " + std::to_string(vocab_size), std::to_string(options.logprobs));
@@ -106,7 +130,10 @@ std::vector<Generation> generate(Session& session, const Tokenizer* tokenizer, s
         if (!(last_group && i == count - 1)) forks.push_back(session.fork());
       const Clock::time_point prompt_end = Clock::now();
       for (size_t i = 0; i < live.size(); ++i) live[i]->start(i < forks.size() ? &forks[i] : &session, prompt_end);
-      advance(live, prompt_logits, run);
+      if (options.draft_tokens > 0)
+        advance_with_drafts(*live.front(), prompt_logits, prompt, run);
+      else
+        advance(live, prompt_logits, run);
     }
     for (const auto& continuation : group) {
       results.push_back(std::move(continuation->result()));

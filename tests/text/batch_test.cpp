@@ -195,6 +195,7 @@ TEST_CASE("batch: a request that cannot be is refused before anything is evaluat
     CHECK(session.length() == 0);
   };
   refused([](BatchRequest& r) { r.prompt.clear(); }, "prompt is empty");
+  refused([](BatchRequest& r) { r.options.draft_tokens = 2; }, "drafts");
   refused([](BatchRequest& r) { r.options.samples = 2; }, "one continuation");
   refused([](BatchRequest& r) { r.options.max_new_tokens = -1; }, "new tokens");
   refused([](BatchRequest& r) { r.options.sampler.top_p = 2.0f; }, "top-p");
