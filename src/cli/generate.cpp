@@ -45,6 +45,10 @@ void define(Parser& parser, GenerateCommand& o) {
       "when the context is full: stop, or keep the first tokens and the newer half of the rest [default: stop]");
   parser.option("--keep", "N", o.keep, "first tokens that stay when sliding [default: 4, in a tiny context fewer]");
   parser.option("--logprobs", "N", o.logprobs, "with --json: log-probabilities of each new token and of the N best");
+  parser.option("--draft", "lookup", o.draft,
+                "guess tokens that followed the same words before and check several in one pass: the same text, sooner "
+                "where it repeats itself");
+  parser.option("--draft-tokens", "N", o.draft_tokens, "with --draft: most tokens guessed at once [default: 8]");
   parser.flag("--echo", o.echo, "write the prompt before the new text");
   parser.option(
       "--batch", "FILE.jsonl", o.batch,
@@ -85,6 +89,20 @@ void settle_batch(const GenerateCommand& o) {
     throw Error("--parallel is out of range", "1 or more", std::to_string(*o.parallel));
 }
 
+void settle_drafts(GenerateCommand& o) {
+  if (!o.draft) {
+    if (o.draft_tokens) throw UsageError{"--draft-tokens goes with --draft", "--draft lookup"};
+    return;
+  }
+  if (*o.draft != "lookup") throw UsageError{"--draft takes lookup; found '" + report::escaped(*o.draft) + "'", ""};
+  if (o.batch) throw UsageError{"--draft does not go with --batch, whose prompts share their passes already", ""};
+  if (o.generate.samples > 1)
+    throw UsageError{"--draft does not go with --samples, which share their passes already", ""};
+  o.generate.draft_tokens = o.draft_tokens.value_or(8);
+  if (o.generate.draft_tokens < 1)
+    throw Error("--draft-tokens is out of range", "1 or more", std::to_string(o.generate.draft_tokens));
+}
+
 // Turns the options into what the generator takes, and finds every fault that shows without a model.
 void settle(GenerateCommand& o) {
   for (const std::string& bias : o.logit_bias) o.generate.sampler.logit_bias.push_back(parse_bias(bias));
@@ -93,6 +111,7 @@ void settle(GenerateCommand& o) {
   if (o.keep && o.overflow == "stop") throw UsageError{"--keep goes with --overflow slide", ""};
   if (o.logprobs && !o.json && !o.batch) throw UsageError{"--logprobs goes with --json", ""};
   settle_batch(o);
+  settle_drafts(o);
   if (o.echo && o.json) throw UsageError{"--echo does not go with --json, which has the prompt's ids", ""};
   o.generate.overflow = o.overflow == "slide" ? Overflow::slide : Overflow::stop;
   o.generate.keep = o.keep.value_or(0);
@@ -169,8 +188,8 @@ report::ScoredToken scored(TokenId id, double logprob, const Tokenizer* tokenize
   return token;
 }
 
-void say_how_it_ended(const std::vector<Generation>& results, const OpenedModel& opened, int64_t capacity,
-                      const Notes& notes) {
+void say_how_it_ended(const std::vector<Generation>& results, const GenerateCommand& options, const OpenedModel& opened,
+                      int64_t capacity, const Notes& notes) {
   const auto full = std::ranges::count(results, Finish::context, &Generation::finish);
   if (full > 0)
     notes.say("stopped: the context of " + std::to_string(capacity) + " tokens is full" +
@@ -187,6 +206,11 @@ void say_how_it_ended(const std::vector<Generation>& results, const OpenedModel&
              (results.size() > 1
                   ? ", " + std::to_string(decoded) + " new tokens in " + std::to_string(results.size()) + " samples"
                   : ", decode " + rate(decoded, decode_ms)));
+  if (!options.draft) return;
+  const Generation& only = results.front();
+  notes.line("ordinal: drafts: proposed " + std::to_string(only.timings.draft_proposed) + ", accepted " +
+             std::to_string(only.timings.draft_accepted) + ", passes " + std::to_string(only.timings.passes) + " for " +
+             std::to_string(only.ids.size()) + " tokens");
 }
 
 }  // namespace
@@ -223,8 +247,9 @@ report::Generated report_of(const Generation& result, const OpenedModel& opened,
       for (const auto& [id, value] : logprob.best) row.best.push_back(scored(id, value, opened.tokenizer.get()));
     }
   }
-  report.timings = {opened.load_ms, result.timings.prefill_tokens, result.timings.prefill_ms,
-                    result.timings.decode_tokens, result.timings.decode_ms};
+  const GenerateTimings& t = result.timings;
+  report.timings = {opened.load_ms, t.prefill_tokens, t.prefill_ms,     t.decode_tokens,
+                    t.decode_ms,    t.draft_proposed, t.draft_accepted, t.passes};
   return report;
 }
 
@@ -290,7 +315,7 @@ int run_generate(Arguments arguments) {
       reports.push_back(report_of(result, opened, session, prompt, o.logprobs.has_value()));
     write_out((o.generate.samples > 1 ? report::to_json(reports) : report::to_json(reports.front())) + "\n");
   }
-  say_how_it_ended(results, opened, capacity, notes);
+  say_how_it_ended(results, o, opened, capacity, notes);
   return interrupted ? signal_exit_status() : 0;
 }
 

@@ -22,6 +22,8 @@ struct GenerateCommand {
   std::optional<int64_t> keep, logprobs;
   std::vector<std::string> logit_bias;
   std::string overflow = "stop";
+  std::optional<std::string> draft;
+  std::optional<int64_t> draft_tokens;
   bool echo = false, json = false, quiet = false;
 
   std::optional<std::string> batch, output;

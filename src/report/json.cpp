@@ -43,7 +43,10 @@ Json json_of(const Generated& result) {
                      {"prefill_tokens", result.timings.prefill_tokens},
                      {"prefill_ms", result.timings.prefill_ms},
                      {"decode_tokens", result.timings.decode_tokens},
-                     {"decode_ms", result.timings.decode_ms}};
+                     {"decode_ms", result.timings.decode_ms},
+                     {"draft_proposed", result.timings.draft_proposed},
+                     {"draft_accepted", result.timings.draft_accepted},
+                     {"passes", result.timings.passes}};
   return json;
 }
 
