@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/generate_command.h"
 #include "cli/terminal.h"
 #include "ordinal/error.h"
 #include "report/json.h"
@@ -16,24 +16,7 @@
 namespace ordinal::cli {
 namespace {
 
-struct Options {
-  ModelOptions model;
-  RunOptions run;
-  PromptOptions prompt;
-  GenerateOptions generate;
-  std::optional<uint64_t> seed;
-  std::optional<int64_t> keep, logprobs;
-  std::vector<std::string> logit_bias;
-  std::string overflow = "stop";
-  bool echo = false, json = false, quiet = false;
-
-  Options() {
-    generate.max_new_tokens = 200;
-    generate.sampler.temperature = 0.8f;
-  }
-};
-
-void define(Parser& parser, Options& o) {
+void define(Parser& parser, GenerateCommand& o) {
   o.prompt.add_to(parser, "prompt");
   parser.option("--ids", "1,2,3", o.prompt.ids, "the prompt as token ids");
   o.model.add_to(parser);
@@ -62,7 +45,18 @@ void define(Parser& parser, Options& o) {
       "when the context is full: stop, or keep the first tokens and the newer half of the rest [default: stop]");
   parser.option("--keep", "N", o.keep, "first tokens that stay when sliding [default: 4, in a tiny context fewer]");
   parser.option("--logprobs", "N", o.logprobs, "with --json: log-probabilities of each new token and of the N best");
+  parser.option("--draft", "lookup", o.draft,
+                "guess tokens that followed the same words before and check several in one pass: the same text, sooner "
+                "where it repeats itself");
+  parser.option("--draft-tokens", "N", o.draft_tokens, "with --draft: most tokens guessed at once [default: 8]");
   parser.flag("--echo", o.echo, "write the prompt before the new text");
+  parser.option(
+      "--batch", "FILE.jsonl", o.batch,
+      "prompts in, results out, JSON lines, in order: {\"prompt\": TEXT} or {\"ids\": [1,2]}; a line may have "
+      "an id and its own n, temp, top_k, top_p, min_p, seed, stop; - for standard input");
+  parser.option("--parallel", "N", o.parallel, "with --batch: prompts at work at once; changes no result [default: 8]");
+  parser.option("-o,--output", "FILE.jsonl", o.output, "with --batch: write the results to this new file");
+  parser.flag("--resume", o.resume, "with -o: go on after the results that the file holds");
   o.run.add_to(parser);
   parser.flag("--json", o.json, "one JSON object; an array of them with --samples");
   parser.flag("-q,--quiet", o.quiet, "no notes and timings on standard error");
@@ -78,13 +72,46 @@ std::pair<TokenId, float> parse_bias(const std::string& text) {
           parse_number(text.substr(equals + 1), "--logit-bias, after the =,")};
 }
 
+void settle_batch(const GenerateCommand& o) {
+  if (!o.batch) {
+    for (const auto& [given, name] :
+         {std::pair{o.parallel.has_value(), "--parallel"}, {o.output.has_value(), "-o"}, {o.resume, "--resume"}})
+      if (given) throw UsageError{std::string(name) + " goes with --batch", ""};
+    return;
+  }
+  if (o.prompt.text || o.prompt.file || o.prompt.ids)
+    throw UsageError{"--batch has the prompts; an argument, -f or --ids is one too many", ""};
+  if (o.generate.samples != 1)
+    throw UsageError{"--samples does not go with --batch", "the prompt on several lines: each has a seed of its own"};
+  if (o.echo) throw UsageError{"--echo does not go with --batch, whose results have the prompts' ids", ""};
+  if (o.resume && !o.output) throw UsageError{"--resume goes with -o, the file to go on with", ""};
+  if (o.parallel && *o.parallel < 1)
+    throw Error("--parallel is out of range", "1 or more", std::to_string(*o.parallel));
+}
+
+void settle_drafts(GenerateCommand& o) {
+  if (!o.draft) {
+    if (o.draft_tokens) throw UsageError{"--draft-tokens goes with --draft", "--draft lookup"};
+    return;
+  }
+  if (*o.draft != "lookup") throw UsageError{"--draft takes lookup; found '" + report::escaped(*o.draft) + "'", ""};
+  if (o.batch) throw UsageError{"--draft does not go with --batch, whose prompts share their passes already", ""};
+  if (o.generate.samples > 1)
+    throw UsageError{"--draft does not go with --samples, which share their passes already", ""};
+  o.generate.draft_tokens = o.draft_tokens.value_or(8);
+  if (o.generate.draft_tokens < 1)
+    throw Error("--draft-tokens is out of range", "1 or more", std::to_string(o.generate.draft_tokens));
+}
+
 // Turns the options into what the generator takes, and finds every fault that shows without a model.
-void settle(Options& o) {
+void settle(GenerateCommand& o) {
   for (const std::string& bias : o.logit_bias) o.generate.sampler.logit_bias.push_back(parse_bias(bias));
   if (o.overflow != "stop" && o.overflow != "slide")
     throw UsageError{"--overflow takes stop or slide; found '" + report::escaped(o.overflow) + "'", ""};
   if (o.keep && o.overflow == "stop") throw UsageError{"--keep goes with --overflow slide", ""};
-  if (o.logprobs && !o.json) throw UsageError{"--logprobs goes with --json", ""};
+  if (o.logprobs && !o.json && !o.batch) throw UsageError{"--logprobs goes with --json", ""};
+  settle_batch(o);
+  settle_drafts(o);
   if (o.echo && o.json) throw UsageError{"--echo does not go with --json, which has the prompt's ids", ""};
   o.generate.overflow = o.overflow == "slide" ? Overflow::slide : Overflow::stop;
   o.generate.keep = o.keep.value_or(0);
@@ -97,17 +124,10 @@ void settle(Options& o) {
   check_generate_options(o.generate, std::numeric_limits<TokenId>::max());
 }
 
-std::string rate(int64_t tokens, double ms) {
-  std::string text =
-      std::to_string(tokens) + (tokens == 1 ? " token in " : " tokens in ") + report::fixed(ms, 1) + " ms";
-  if (tokens > 0 && ms > 0) text += " (" + report::fixed(static_cast<double>(tokens) * 1000.0 / ms, 1) + "/s)";
-  return text;
-}
-
 // Writes continuations as they come: the first while it grows, the others when they are done.
 class Writer {
  public:
-  Writer(const Options& options, const OpenedModel& opened) : options_(options), opened_(opened) {}
+  Writer(const GenerateCommand& options, const OpenedModel& opened) : options_(options), opened_(opened) {}
 
   void prompt(const std::optional<std::string>& text, const std::vector<TokenId>& ids) {
     if (!options_.echo || options_.json) return;
@@ -154,7 +174,7 @@ class Writer {
     last_ = text.back();
   }
 
-  const Options& options_;
+  const GenerateCommand& options_;
   const OpenedModel& opened_;
   bool first_id_ = true;
   char last_ = '\n';
@@ -168,31 +188,8 @@ report::ScoredToken scored(TokenId id, double logprob, const Tokenizer* tokenize
   return token;
 }
 
-report::Generated report_of(const Generation& result, const Options& options, const OpenedModel& opened,
-                            const Session& session, const std::vector<TokenId>& prompt) {
-  report::Generated report;
-  report.model = opened.path;
-  report.position = session.scheme().spec();
-  report.seed = result.seed;
-  report.prompt_ids = prompt;
-  report.ids = result.ids;
-  report.text = result.text;
-  report.finish = finish_name(result.finish);
-  if (options.logprobs) {
-    report.logprobs.emplace();
-    for (const TokenLogprob& logprob : result.logprobs) {
-      report::LogprobRow& row = report.logprobs->emplace_back();
-      row.drawn = scored(logprob.id, logprob.logprob, opened.tokenizer.get());
-      for (const auto& [id, value] : logprob.best) row.best.push_back(scored(id, value, opened.tokenizer.get()));
-    }
-  }
-  report.timings = {opened.load_ms, result.timings.prefill_tokens, result.timings.prefill_ms,
-                    result.timings.decode_tokens, result.timings.decode_ms};
-  return report;
-}
-
-void say_how_it_ended(const std::vector<Generation>& results, const OpenedModel& opened, int64_t capacity,
-                      const Notes& notes) {
+void say_how_it_ended(const std::vector<Generation>& results, const GenerateCommand& options, const OpenedModel& opened,
+                      int64_t capacity, const Notes& notes) {
   const auto full = std::ranges::count(results, Finish::context, &Generation::finish);
   if (full > 0)
     notes.say("stopped: the context of " + std::to_string(capacity) + " tokens is full" +
@@ -209,12 +206,55 @@ void say_how_it_ended(const std::vector<Generation>& results, const OpenedModel&
              (results.size() > 1
                   ? ", " + std::to_string(decoded) + " new tokens in " + std::to_string(results.size()) + " samples"
                   : ", decode " + rate(decoded, decode_ms)));
+  if (!options.draft) return;
+  const Generation& only = results.front();
+  notes.line("ordinal: drafts: proposed " + std::to_string(only.timings.draft_proposed) + ", accepted " +
+             std::to_string(only.timings.draft_accepted) + ", passes " + std::to_string(only.timings.passes) + " for " +
+             std::to_string(only.ids.size()) + " tokens");
 }
 
 }  // namespace
 
+GenerateCommand::GenerateCommand() {
+  generate.max_new_tokens = 200;
+  generate.sampler.temperature = 0.8f;
+}
+
+int64_t default_keep(int64_t capacity) { return std::min<int64_t>(4, capacity / 2); }
+
+std::string rate(int64_t tokens, double ms) {
+  std::string text =
+      std::to_string(tokens) + (tokens == 1 ? " token in " : " tokens in ") + report::fixed(ms, 1) + " ms";
+  if (tokens > 0 && ms > 0) text += " (" + report::fixed(static_cast<double>(tokens) * 1000.0 / ms, 1) + "/s)";
+  return text;
+}
+
+report::Generated report_of(const Generation& result, const OpenedModel& opened, const Session& session,
+                            const std::vector<TokenId>& prompt, bool with_logprobs) {
+  report::Generated report;
+  report.model = opened.path;
+  report.position = session.scheme().spec();
+  report.seed = result.seed;
+  report.prompt_ids = prompt;
+  report.ids = result.ids;
+  report.text = result.text;
+  report.finish = finish_name(result.finish);
+  if (with_logprobs) {
+    report.logprobs.emplace();
+    for (const TokenLogprob& logprob : result.logprobs) {
+      report::LogprobRow& row = report.logprobs->emplace_back();
+      row.drawn = scored(logprob.id, logprob.logprob, opened.tokenizer.get());
+      for (const auto& [id, value] : logprob.best) row.best.push_back(scored(id, value, opened.tokenizer.get()));
+    }
+  }
+  const GenerateTimings& t = result.timings;
+  report.timings = {opened.load_ms, t.prefill_tokens, t.prefill_ms,     t.decode_tokens,
+                    t.decode_ms,    t.draft_proposed, t.draft_accepted, t.passes};
+  return report;
+}
+
 int run_generate(Arguments arguments) {
-  Options o;
+  GenerateCommand o;
   Parser parser("generate",
                 "Continues a prompt. Only the new text goes to standard output, as it comes. The prompt is taken as it "
                 "is, a newline at the end of a file included; an empty one begins with the model's start token.",
@@ -222,6 +262,7 @@ int run_generate(Arguments arguments) {
   define(parser, o);
   if (!parser.parse(arguments)) return 0;
   settle(o);
+  if (o.batch) return run_generate_batch(o);
 
   const std::atomic<bool>& interrupted = watch_signals();
   const Notes notes(o.quiet);
@@ -240,7 +281,7 @@ int run_generate(Arguments arguments) {
                            .slides = slides};
   Session session = open_session(opened, o.run, needs, notes);
   const int64_t capacity = session.capacity(), fits = capacity - length + 1;
-  if (!o.keep) o.generate.keep = std::min<int64_t>(4, capacity / 2);
+  if (!o.keep) o.generate.keep = default_keep(capacity);
   if (!o.seed && o.generate.sampler.temperature > 0)
     notes.line("ordinal: seed " + std::to_string(o.generate.sampler.seed));
   if (!slides && o.generate.max_new_tokens > fits)
@@ -270,10 +311,11 @@ int run_generate(Arguments arguments) {
 
   if (o.json) {
     std::vector<report::Generated> reports;
-    for (const Generation& result : results) reports.push_back(report_of(result, o, opened, session, prompt));
+    for (const Generation& result : results)
+      reports.push_back(report_of(result, opened, session, prompt, o.logprobs.has_value()));
     write_out((o.generate.samples > 1 ? report::to_json(reports) : report::to_json(reports.front())) + "\n");
   }
-  say_how_it_ended(results, opened, capacity, notes);
+  say_how_it_ended(results, o, opened, capacity, notes);
   return interrupted ? signal_exit_status() : 0;
 }
 

@@ -45,11 +45,19 @@ size_t utf8_length(std::string_view text) {
 
 }  // namespace
 
-JsonReader::JsonReader(std::string_view text, std::string name) : text_(text), name_(std::move(name)) {}
+JsonReader::JsonReader(std::string_view text, std::string name, int64_t line)
+    : text_(text), name_(std::move(name)), line_(line) {}
+
+std::string JsonReader::place(size_t at) const {
+  if (line_ == 0) return "byte " + std::to_string(at);
+  const auto characters =
+      std::ranges::count_if(text_.substr(0, at), [](char c) { return (static_cast<uint8_t>(c) & 0xc0u) != 0x80u; });
+  return "line " + std::to_string(line_) + ", column " + std::to_string(characters + 1);
+}
 
 void JsonReader::fail(std::string_view what, const std::string& expected, const std::string& found) const {
-  throw Error(name_ + " does not read as expected: " + std::string(what), expected,
-              found + " at byte " + std::to_string(at_));
+  if (line_ > 0) throw Error(name_ + ", " + place(at_) + ": " + std::string(what), expected, found);
+  throw Error(name_ + " does not read as expected: " + std::string(what), expected, found + " at " + place(at_));
 }
 
 std::string JsonReader::found_here() const { return at_ == text_.size() ? "its end" : quoted(text_.substr(at_, 20)); }
@@ -160,6 +168,38 @@ int64_t JsonReader::integer(std::string_view what) {
   if (error != std::errc() || stop != text.data() + text.size()) fail(what, "an integer of 64 bits", quoted(text));
   at_ += text.size();
   return value;
+}
+
+uint64_t JsonReader::natural(std::string_view what) {
+  const std::string_view text = number_text(what);
+  uint64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size())
+    fail(what, "an integer of 64 bits, 0 or more", quoted(text));
+  at_ += text.size();
+  return value;
+}
+
+std::string_view JsonReader::any_value(std::string_view what, int depth) {
+  const size_t begin = position();
+  const char first = begin < text_.size() ? text_[begin] : '\0';
+  if ((first == '{' || first == '[') && depth == 0) fail(what, "brackets nested less deeply", found_here());
+  if (first == '{') {
+    any_object(what, [&](const std::string&) { any_value(what, depth - 1); });
+  } else if (first == '[') {
+    array(what, [&] { any_value(what, depth - 1); });
+  } else if (first == '"') {
+    string(what);
+  } else if (first == 't' || first == 'f') {
+    boolean(what);
+  } else if (text_.substr(begin, 4) == "null") {
+    at_ += 4;
+  } else if (first == '-' || is_digit(first)) {
+    at_ += number_text(what).size();
+  } else {
+    fail(what, "a value", found_here());
+  }
+  return text_since(begin);
 }
 
 float JsonReader::number(std::string_view what) {

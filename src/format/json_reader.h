@@ -23,7 +23,8 @@ struct JsonMember {
 class JsonReader {
  public:
   // `name` is the document in messages, such as "the header of gpt2.ordinal". The text must outlive the reader.
-  JsonReader(std::string_view text, std::string name);
+  // `line`: the text is this line of the document, and messages say line and column, counting characters from 1.
+  JsonReader(std::string_view text, std::string name, int64_t line = 0);
 
   // An object with these members in any order. `what` names it in messages. Throws Error for an unknown key, listing
   // the known ones, and for missing keys, listing those.
@@ -38,6 +39,10 @@ class JsonReader {
   int64_t integer(std::string_view what);
   float number(std::string_view what);
   bool boolean(std::string_view what);
+  uint64_t natural(std::string_view what);  // an integer of 64 bits, 0 or more
+
+  // Any value, which is passed over: its text. Brackets may be nested `depth` deep.
+  std::string_view any_value(std::string_view what, int depth = 32);
 
   // Where the next value begins, and the text from there to the end of the last one read.
   size_t position();
@@ -47,6 +52,9 @@ class JsonReader {
   void end();
 
   [[noreturn]] void fail(std::string_view what, const std::string& expected, const std::string& found) const;
+
+  // A place in the text as messages have it: "byte 17", or with the line of a document "line 3, column 18".
+  std::string place(size_t at) const;
 
  private:
   void skip_blanks();
@@ -58,6 +66,7 @@ class JsonReader {
 
   std::string_view text_;
   std::string name_;
+  int64_t line_;
   size_t at_ = 0;
 };
 

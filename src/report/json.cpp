@@ -43,7 +43,10 @@ Json json_of(const Generated& result) {
                      {"prefill_tokens", result.timings.prefill_tokens},
                      {"prefill_ms", result.timings.prefill_ms},
                      {"decode_tokens", result.timings.decode_tokens},
-                     {"decode_ms", result.timings.decode_ms}};
+                     {"decode_ms", result.timings.decode_ms},
+                     {"draft_proposed", result.timings.draft_proposed},
+                     {"draft_accepted", result.timings.draft_accepted},
+                     {"passes", result.timings.passes}};
   return json;
 }
 
@@ -67,6 +70,11 @@ std::string to_json(std::span<const Generated> results) {
   Json json = Json::array();
   for (const Generated& result : results) json.push_back(json_of(result));
   return dump(json);
+}
+
+std::string to_json(const Generated& result, int64_t line, const std::string& id) {
+  // As text: numbers of any size in an id stay what they are.
+  return "{\"line\":" + std::to_string(line) + ",\"id\":" + id + "," + to_json(result).substr(1);
 }
 
 std::string to_json(const Logits& result) {

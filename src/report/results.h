@@ -29,6 +29,7 @@ struct Timings {
   double prefill_ms = 0;
   int64_t decode_tokens = 0;
   double decode_ms = 0;
+  int64_t draft_proposed = 0, draft_accepted = 0, passes = 0;
 };
 
 struct Generated {

@@ -32,8 +32,9 @@ struct GenerateOptions {
   std::vector<std::string> stop;  // end the text before the first of these; they may span tokens
   bool ignore_eos = false;        // go on after an end token
   Overflow overflow = Overflow::stop;
-  int64_t keep = 0;       // tokens that always stay when sliding
-  int64_t logprobs = -1;  // record the log-probability of each new token and this many of the best; -1: nothing
+  int64_t keep = 0;          // tokens that always stay when sliding
+  int64_t logprobs = -1;     // record the log-probability of each new token and this many of the best; -1: nothing
+  int64_t draft_tokens = 0;  // guess as many tokens and check them in one pass (draft.h); changes no result; 0: none
 };
 
 struct TokenLogprob {
@@ -47,6 +48,8 @@ struct GenerateTimings {
   double prefill_ms = 0;
   int64_t decode_tokens = 0;  // evaluated one at a time: the last new token never is
   double decode_ms = 0;       // from the prompt's end to this continuation's, without windows evaluated again
+  int64_t passes = 0;         // that the decode tokens took; fewer than tokens when drafts were accepted
+  int64_t draft_proposed = 0, draft_accepted = 0;  // tokens
 };
 
 struct Generation {

@@ -281,6 +281,10 @@ TEST_CASE("cli generate: bad options fail before the model is even looked for") 
   refused({"--chunk", "0"}, "chunk");
   refused({"--colour", "red"}, "--colour", 2);
   refused({"another", "word"}, "quote", 2);
+  refused({"--draft", "model"}, "lookup", 2);
+  refused({"--draft-tokens", "4"}, "--draft", 2);
+  refused({"--draft", "lookup", "--draft-tokens", "0"}, "--draft-tokens");
+  refused({"--draft", "lookup", "--samples", "2"}, "--samples", 2);
   refused({"--temp"}, "--temp", 2);
   refused({"--stop"}, "--stop", 2);
 }
@@ -347,4 +351,36 @@ TEST_CASE("cli generate: text is written as it comes, in whole characters") {
     for (size_t begin = written < 3 ? 0 : written - 2; begin < written; ++begin)
       CHECK(ordinal::utf8_length(std::string_view(outcome.out).substr(begin)) <= written - begin);
   }
+}
+
+TEST_CASE("cli generate: drafts change the passes, not the text") {
+  int64_t accepted = 0;
+  for (const Strings& sampling : {Strings{"--temp", "0", "--seed", "2"}, Strings{"--temp", "0.2", "--seed", "3"},
+                                  Strings{"--temp", "0.5", "--seed", "4", "--overflow", "slide", "-n", "90"}}) {
+    // Biases that make the text repeat itself now and then.
+    Strings arguments = generate(byte_model(), {"abcabcabcabc", "-n", "25", "--json", "--ignore-eos", "--logprobs", "1",
+                                                "--logit-bias", "97=7", "--logit-bias", "98=7"});
+    arguments.insert(arguments.end(), sampling.begin(), sampling.end());
+    nlohmann::json plain = json_of(run(arguments));
+    CHECK(plain["timings"]["draft_proposed"] == 0);
+    for (const char* most : {"1", "8"}) {
+      Strings drafting = arguments;
+      drafting.insert(drafting.end(), {"--draft", "lookup", "--draft-tokens", most});
+      const Outcome outcome = run(drafting);
+      check_done(outcome);
+      nlohmann::json drafted = json_of(outcome);
+      const nlohmann::json timings = drafted["timings"];
+      CHECK(timings["decode_tokens"] == plain["timings"]["decode_tokens"]);
+      CHECK(timings["passes"].get<int64_t>() + timings["draft_accepted"].get<int64_t>() == timings["decode_tokens"]);
+      CHECK(outcome.err.find("drafts: proposed " + timings["draft_proposed"].dump() + ", accepted " +
+                             timings["draft_accepted"].dump() + ", passes " + timings["passes"].dump() + " for " +
+                             std::to_string(drafted["ids"].size()) + " tokens") != std::string::npos);
+      accepted += timings["draft_accepted"].get<int64_t>();
+      drafted.erase("timings");
+      nlohmann::json expected = plain;
+      expected.erase("timings");
+      CHECK(drafted == expected);
+    }
+  }
+  CHECK(accepted > 0);
 }

@@ -114,6 +114,32 @@ TEST_CASE("json_reader: brackets and commas are where they must be") {
     CHECK_THROWS_AS((void)flag(json), ordinal::Error);
 }
 
+TEST_CASE("json_reader: any value is passed over, its text kept") {
+  for (const char* json : {"null", "true", "false", "-1.5e3", "1e999", "\"a\\n\"", "[]", "{}", "[1,[2,{\"a\":[null]}]]",
+                           "{\"a\" : 1, \"b\":{}}"}) {
+    const std::string text = " " + std::string(json) + " ";
+    JsonReader reader(text, "text");
+    CHECK(reader.any_value("value") == json);
+    CHECK_NOTHROW(reader.end());
+  }
+  for (const char* json : {"", "nul", "tru", "-", "01", "\"", "[1,]", "{\"a\"}", "[[[[]]]]", "x"})
+    CHECK_THROWS_AS((void)JsonReader(json, "text").any_value("value", 3), ordinal::Error);
+}
+
+TEST_CASE("json_reader: natural numbers have 64 bits") {
+  CHECK(JsonReader("18446744073709551615", "text").natural("value") == UINT64_MAX);
+  for (const char* json : {"18446744073709551616", "-1", "1.0", "\"1\"", ""})
+    CHECK_THROWS_AS((void)JsonReader(json, "text").natural("value"), ordinal::Error);
+}
+
+TEST_CASE("json_reader: of a line it says the line and the column in characters") {
+  const std::string text = "\"\xc3\xa9\" x";
+  JsonReader reader(text, "file", 7);
+  (void)reader.string("value");
+  CHECK(
+      test::mentions(test::error_of([&] { reader.end(); }), {"file, line 7, column 5: there is more than one value"}));
+}
+
 TEST_CASE("json_reader: deep nesting is refused at the first bracket, not followed") {
   const std::string deep(10'000'000, '[');
   JsonReader reader(deep, "text");

@@ -1,0 +1,238 @@
+// batch_lines.cpp: see batch_lines.h.
+#include "cli/batch_lines.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "format/json_reader.h"
+#include "format/words.h"
+#include "ordinal/error.h"
+
+namespace ordinal::cli {
+namespace {
+
+// Runs `action`; an Error from it gets the place in front.
+template <class Action>
+auto at_place(const std::string& place, Action&& action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    throw Error(place + ": " + error.summary(), error.expected(), error.found(), error.suggestion());
+  }
+}
+
+// The lines of a text, each with its number and its beginning.
+struct TextLine {
+  int64_t number = 0;
+  std::string_view text;
+  size_t end = 0;      // of the line, the newline included
+  bool whole = false;  // there is a newline
+};
+
+class TextLines {
+ public:
+  explicit TextLines(std::string_view text) : text_(text) {}
+
+  std::optional<TextLine> next() {
+    if (at_ == text_.size()) return std::nullopt;
+    const size_t newline = text_.find('\n', at_);
+    const bool whole = newline != std::string_view::npos;
+    const std::string_view line = text_.substr(at_, whole ? newline - at_ : newline);
+    at_ = whole ? newline + 1 : text_.size();
+    return TextLine{++number_, line, at_, whole};
+  }
+
+ private:
+  std::string_view text_;
+  size_t at_ = 0;
+  int64_t number_ = 0;
+};
+
+// Reads one line of the input.
+class LineParser {
+ public:
+  LineParser(const TextLine& line, const BatchInput& input, const GenerateCommand& command, const OpenedModel& opened,
+             const Session& session)
+      : reader_(line.text, input.name, line.number),
+        name_(input.name),
+        command_(command),
+        opened_(opened),
+        session_(session),
+        line_{line.number, "null", false},
+        request_{{}, command.generate} {}
+
+  void parse() {
+    GenerateOptions& options = request_.options;
+    SamplerOptions& sampler = options.sampler;
+    const size_t begin = reader_.position();
+    std::string where = place(begin);  // of the prompt
+    int sources = 0;
+    const auto prompt = [&] { ++sources, where = place(reader_.position()); };
+    const auto setting = [&](const char* key, auto read) {
+      return JsonMember{key, [this, read] { checked(read); }, false};
+    };
+    reader_.object("the request",
+                   {{"prompt", [&] { prompt(), text_ = reader_.string("the prompt"); }, false},
+                    {"ids", [&] { prompt(), read_ids(); }, false},
+                    {"id", [&] { line_.id = reader_.any_value("the id"); }, false},
+                    setting("n", [&] { options.max_new_tokens = reader_.integer("the number of new tokens"); }),
+                    setting("temp", [&] { sampler.temperature = reader_.number("the temperature"); }),
+                    setting("top_k", [&] { sampler.top_k = reader_.integer("top-k"); }),
+                    setting("top_p", [&] { sampler.top_p = reader_.number("top-p"); }),
+                    setting("min_p", [&] { sampler.min_p = reader_.number("min-p"); }),
+                    setting("seed", [&] { sampler.seed = reader_.natural("the seed"), line_.seeded = true; }),
+                    setting("stop", [&] {
+                      options.stop.clear();
+                      reader_.array("stop strings", [&] { options.stop.push_back(reader_.string("a stop string")); });
+                    })});
+    reader_.end();
+    if (sources != 1)
+      throw Error(place(begin) + ": the request has " + (sources == 0 ? "no prompt" : "two prompts"),
+                  "one of \"prompt\", a text, and \"ids\", an array", sources == 0 ? "neither" : "both",
+                  "{\"prompt\": \"Once upon a time\"}");
+    at_place(where, [&] { settle_prompt(); });
+  }
+
+  BatchLine line() { return std::move(line_); }
+  BatchRequest request() { return std::move(request_); }
+
+ private:
+  std::string place(size_t at) const { return name_ + ", " + reader_.place(at); }
+
+  // Reads a value and looks whether the generator takes it, so that the column is that of the value.
+  template <class Read>
+  void checked(const Read& read) {
+    const std::string where = place(reader_.position());
+    read();
+    at_place(where, [&] { check_generate_options(request_.options, session_.model().config().vocab_size); });
+  }
+
+  void read_ids() {
+    const int64_t vocab_size = session_.model().config().vocab_size;
+    reader_.array("the ids of the prompt", [&] {
+      const std::string where = place(reader_.position());
+      const int64_t id = reader_.integer("a token id");
+      if (id < 0 || id >= vocab_size)
+        throw Error(where + ": this is no token id of the model", "0 to " + std::to_string(vocab_size - 1),
+                    std::to_string(id));
+      request_.prompt.push_back(static_cast<TokenId>(id));
+    });
+  }
+
+  void settle_prompt() {
+    if (text_)
+      request_.prompt = prompt_ids(command_.prompt, text_, opened_);
+    else if (request_.prompt.empty())
+      request_.prompt = prompt_ids(command_.prompt, "", opened_);
+    const auto length = static_cast<int64_t>(request_.prompt.size());
+    if (length > session_.capacity() && request_.options.overflow == Overflow::stop)
+      throw Error("the prompt is longer than the context",
+                  "at most " + std::to_string(session_.capacity()) + " tokens in this batch",
+                  std::to_string(length) + " tokens",
+                  "a shorter prompt, --overflow slide, or --ctx " + std::to_string(length) +
+                      " where the position scheme allows");
+    check_batch_request(request_, session_, opened_.tokenizer.get());
+  }
+
+  JsonReader reader_;
+  const std::string& name_;
+  const GenerateCommand& command_;
+  const OpenedModel& opened_;
+  const Session& session_;
+  BatchLine line_;
+  BatchRequest request_;
+  std::optional<std::string> text_;
+};
+
+// What of a result says which line it answers.
+struct Written {
+  int64_t line = 0;
+  uint64_t seed = 0;
+  std::string id, model, position;
+  std::vector<TokenId> prompt;
+};
+
+Written parse_result(const TextLine& line, const std::string& name) {
+  Written written;
+  JsonReader reader(line.text, name, line.number);
+  reader.any_object("a result", [&](const std::string& key) {
+    if (key == "line")
+      written.line = reader.integer("the line");
+    else if (key == "id")
+      written.id = reader.any_value("the id");
+    else if (key == "seed")
+      written.seed = reader.natural("the seed");
+    else if (key == "model")
+      written.model = reader.string("the model");
+    else if (key == "position")
+      written.position = reader.string("the position scheme");
+    else if (key == "prompt_ids")
+      reader.array("the prompt's ids",
+                   [&] { written.prompt.push_back(static_cast<TokenId>(reader.integer("a token id"))); });
+    else
+      reader.any_value("a value");
+  });
+  reader.end();
+  return written;
+}
+
+}  // namespace
+
+void BatchInput::seed_from(uint64_t seed) {
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (!lines[i].seeded) requests[i].options.sampler.seed = seed + i;
+}
+
+BatchInput parse_batch(std::string_view text, std::string name, const GenerateCommand& command,
+                       const OpenedModel& opened, const Session& session) {
+  BatchInput input{std::move(name), {}, {}};
+  TextLines lines(text);
+  while (const std::optional<TextLine> line = lines.next()) {
+    if (line->text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    LineParser parser(*line, input, command, opened, session);
+    parser.parse();
+    input.lines.push_back(parser.line());
+    input.requests.push_back(parser.request());
+  }
+  return input;
+}
+
+BatchDone parse_results(std::string_view text, const std::string& name, const BatchInput& input,
+                        std::optional<uint64_t> seed, const std::string& model, const std::string& position) {
+  BatchDone done;
+  TextLines lines(text);
+  while (const std::optional<TextLine> line = lines.next()) {
+    if (!line->whole) break;
+    const std::string here = name + ", line " + std::to_string(line->number);
+    const auto refuse = [&](const std::string& what, const std::string& expected, const std::string& found) {
+      throw Error(here + " is not the result that belongs there: " + what, expected, found,
+                  "the input and options that " + name + " began with, or another -o");
+    };
+    if (done.count == input.lines.size())
+      refuse("there are more lines than prompts",
+             std::to_string(input.lines.size()) + " lines, as many as prompts in " + input.name, "one more");
+    const Written written = parse_result(*line, name);
+    const BatchLine& asked = input.lines[done.count];
+    const BatchRequest& request = input.requests[done.count];
+    const auto same = [&](const char* what, const std::string& expected, const std::string& found) {
+      if (expected != found)
+        refuse(std::string(what) + " differs", expected, found.empty() ? "nothing" : ordinal::quoted(found));
+    };
+    same("the line", std::to_string(asked.line), std::to_string(written.line));
+    same("the id", asked.id, written.id);
+    same("the model", model, written.model);
+    same("the position scheme", position, written.position);
+    if (written.prompt != request.prompt)
+      refuse("the prompt differs", "the prompt_ids of " + input.name + ", line " + std::to_string(asked.line),
+             "others");
+    // The run drew its lines' seeds from one, which the first line without a seed of its own gives away.
+    if (!asked.seeded && !done.seed) done.seed = seed.value_or(written.seed - done.count);
+    same("the seed", std::to_string(asked.seeded ? request.options.sampler.seed : *done.seed + done.count),
+         std::to_string(written.seed));
+    ++done.count;
+    done.bytes = line->end;
+  }
+  return done;
+}
+
+}  // namespace ordinal::cli

@@ -1,0 +1,87 @@
+// continuation.h: one text that grows token by token, whoever evaluates its tokens.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "text/generator.h"
+#include "text/stop_strings.h"
+
+namespace ordinal {
+
+using GenerateClock = std::chrono::steady_clock;
+double ms_since(GenerateClock::time_point start);
+
+// What one call of generate() is given. The parts must outlive it.
+struct GenerateRun {
+  const Tokenizer* tokenizer;
+  const GenerateOptions& options;
+  const GenerateEvents& events;
+
+  bool cancelled() const { return events.cancel != nullptr && events.cancel->load(std::memory_order_relaxed); }
+};
+
+// The tokens of the prompt that fit: all of them, unless sliding lets the middle go. Throws Error as generate() does.
+// `dropped`, where given, becomes how many did not fit.
+std::vector<TokenId> fitting(std::span<const TokenId> prompt, int64_t capacity, const GenerateOptions& options,
+                             int64_t* dropped = nullptr);
+
+// Appends tokens chunk by chunk. Returns the logits of the last, or nothing when cancelled in between.
+std::optional<std::span<const float>> evaluate_in_chunks(Session& session, std::span<const TokenId> tokens,
+                                                         const GenerateRun& run, bool report);
+
+// One continuation: what it has drawn, and what is to be evaluated next. Its owner evaluates: first the context, then,
+// after start(), again and again make_room(), the token next(), and draw() from its logits, until done().
+class Continuation {
+ public:
+  // `context` are the tokens of `prompt` that fit; `index` is what events are told.
+  Continuation(const GenerateRun& run, int64_t index, std::vector<TokenId> context, SamplerOptions sampler,
+               int64_t vocab_size, std::span<const TokenId> prompt);
+
+  bool done() const { return done_; }
+  Session& session() { return *session_; }
+  std::span<const TokenId> context() const { return context_; }  // what the cache holds, or will when started
+  std::span<const TokenId> next() const { return {&result_.ids.back(), 1}; }
+  Generation& result() { return result_; }
+
+  // `session` holds the context.
+  void start(Session* session, GenerateClock::time_point prompt_end);
+
+  // Draws a token from the logits and looks whether it is the last.
+  void draw(std::span<const float> logits);
+
+  // Called before the drawn token is evaluated: makes sure that there is room, or ends.
+  void make_room();
+
+  // In place of evaluating next() and draw(): evaluates `draft` in the same pass and draws as long as what was drawn is
+  // what was drafted, which is what one token at a time gives. Returns how many were. The draft must fit draft_room().
+  int64_t draw_along(std::span<const TokenId> draft);
+  int64_t draft_room() const;  // after make_room()
+
+  void finish(Finish reason);
+
+ private:
+  void remember(TokenId id);
+  void write(const std::string& bytes);
+  void emit(const std::string& text);
+  void slide();
+
+  const GenerateRun run_;
+  const int64_t index_;
+  std::vector<TokenId> context_;
+  Session* session_ = nullptr;
+  Sampler sampler_;
+  StopStrings stops_;
+  Utf8Stream utf8_;
+  TokenId previous_ = -1;  // the last token that has a piece
+  bool done_ = false;
+  GenerateClock::time_point started_;
+  double sliding_ms_ = 0;
+  Generation result_;
+};
+
+}  // namespace ordinal
