@@ -91,12 +91,11 @@ std::vector<report::SchemePicture> pictures_of(const report::Compared& result, c
 
 int run_compare(Arguments arguments) {
   Options o;
-  Parser parser(
-      "compare",
-      "Runs the same weights and text under several position schemes, side by side, and says what each does "
-      "to the loss, inside the trained length and beyond. Each row says whether the weights were trained for "
-      "its scheme.",
-      "ordinal compare -f book.txt --positions native,rope,alibi,none --lengths 128,256,512 --html page.html");
+  Parser parser("compare",
+                "Runs the same weights and text under several position schemes, side by side, and says what each does "
+                "to the loss, inside the trained length and beyond. Each row says whether the weights were trained for "
+                "its scheme.",
+                "ordinal compare -f book.txt --positions native,rope,none --lengths 128,512 --html page.html");
   o.model.add_to(parser);
   o.texts.add_to(parser);
   parser.option("--positions", "LIST", o.positions,

@@ -76,7 +76,8 @@ std::vector<std::string> headlines_of(const Compared& result) {
     const std::string where = "At " + std::to_string(longest) + " tokens, " +
                               number(static_cast<double>(longest) / static_cast<double>(result.trained_length), 1) +
                               " times the trained length, ";
-    const auto change_of = [](double change) {
+    const auto change_of = [](double change) -> std::string {
+      if (std::abs(change) < 0.005) return "keeps its loss";
       return (change < 0 ? "gains " : "loses ") + number(std::abs(change)) + " nats a token";
     };
     if (steady && fallen && steady != fallen)
