@@ -36,6 +36,7 @@ struct SessionOptions {
   int64_t first_position = 0;       // position of the first token
   int n_threads = 0;                // 0: as many as the process may use at once
   int64_t chunk = 256;              // most rows of one forward pass
+  Dtype kv_dtype = Dtype::f32;      // kind that keys and values are kept in; f16 and bf16 take half the memory
   Observer observer = {};
 };
 
@@ -43,6 +44,7 @@ struct SessionState;  // src/model/forward.h
 
 // Not for several threads at once; sessions of the same model are independent of each other.
 // The logits of a token have the same bits for any chunk, thread count and instruction set, cached or recomputed.
+// (Of one kv_dtype: rounding keys and values changes them.)
 class Session {
  public:
   // Receives the logits [V] of row `row` (0 is the first token of the call); the span is valid during the call.
@@ -57,9 +59,9 @@ class Session {
   const Model& model() const;
   const PositionScheme& scheme() const;
   const SessionOptions& options() const;
-  int64_t length() const;    // tokens in the cache
-  int64_t capacity() const;  // tokens it can hold
-  int64_t cache_bytes() const;
+  int64_t length() const;       // tokens in the cache
+  int64_t capacity() const;     // tokens it can hold
+  int64_t cache_bytes() const;  // once all of the capacity is used
 
   // Appends tokens and returns the logits [V] of the last; the span is valid until the next call.
   // Throws Error, leaving the session as it was, for no tokens, an id outside the vocabulary, or too many tokens.

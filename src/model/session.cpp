@@ -25,6 +25,9 @@ void check_options(const SessionOptions& options) {
   if (options.capacity < 0 || options.capacity > (int64_t{1} << 40))
     throw Error("the context length is out of range", "0 (the trained length) to 2^40",
                 std::to_string(options.capacity), "--ctx 2048, say");
+  if (dtype_info(options.kv_dtype).block_items != 1)
+    throw Error("keys and values are kept number by number", "f32, f16 or bf16",
+                std::string(dtype_info(options.kv_dtype).name), "--kv-dtype f16");
 }
 
 std::unique_ptr<SessionState> make_state(std::shared_ptr<const Model> model, SessionOptions options) {
@@ -44,7 +47,7 @@ std::unique_ptr<SessionState> make_state(std::shared_ptr<const Model> model, Ses
   capacity = std::min(capacity, last - options.first_position);
   options.capacity = capacity;
   if (options.n_threads == 0) options.n_threads = available_processors();
-  KvCache cache(c, capacity);
+  KvCache cache(c, capacity, options.kv_dtype);
   std::vector<int64_t> positions(static_cast<size_t>(capacity));
   for (size_t i = 0; i < positions.size(); ++i) positions[i] = options.first_position + static_cast<int64_t>(i);
   return std::unique_ptr<SessionState>(new SessionState{.model = std::move(model),
@@ -126,7 +129,7 @@ Session Session::fork() const {
       new SessionState{.model = state_->model,
                        .options = state_->options,
                        .scheme = state_->scheme,
-                       .cache = KvCache(state_->model->config(), state_->options.capacity),
+                       .cache = KvCache(state_->model->config(), state_->options.capacity, state_->options.kv_dtype),
                        .length = state_->length,
                        .positions = state_->positions,
                        .workspace = {}});

@@ -83,7 +83,7 @@ SessionState make_timeline(const std::shared_ptr<const Model>& model,
   return {.model = model,
           .options = {.n_threads = options.n_threads, .observer = options.observer},
           .scheme = scheme,
-          .cache = KvCache(model->config(), capacity),
+          .cache = KvCache(model->config(), capacity, Dtype::f32),
           .length = 0,
           .positions = std::move(positions),
           .workspace = {}};
