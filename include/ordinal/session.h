@@ -42,6 +42,8 @@ struct SessionOptions {
 
 struct SessionState;  // src/model/forward.h
 
+// Memory is taken when a session is made (or forked): evaluating takes none, but for the first evaluate_together() with
+// so many sessions.
 // Not for several threads at once; sessions of the same model are independent of each other.
 // The logits of a token have the same bits for any chunk, thread count and instruction set, cached or recomputed.
 // (Of one kv_dtype: rounding keys and values changes them.)
@@ -77,16 +79,17 @@ class Session {
   Session fork() const;
 
   // One forward pass over rows of several sessions of one model; row counts may differ, and each session gets what
-  // evaluate() would have given it, bit for bit. logits[i]: of the last token of part i, valid until the next call on
-  // any of the sessions. Throws Error, leaving all sessions as they were, for sessions of different models or a
-  // session named twice.
+  // evaluate() would have given it, bit for bit. Result i: the logits of the last token of part i. All of it is valid
+  // until the next call on any of the sessions. Throws Error, leaving all sessions as they were, for sessions of
+  // different models or a session named twice.
   struct Part {
     Session* session;
     std::span<const TokenId> tokens;
   };
-  static std::vector<std::span<const float>> evaluate_together(std::span<const Part> parts);
+  static std::span<const std::span<const float>> evaluate_together(std::span<const Part> parts);
 
  private:
+  friend struct SessionInside;  // src/model/forward.h
   explicit Session(std::unique_ptr<SessionState> state);
   std::unique_ptr<SessionState> state_;
 };

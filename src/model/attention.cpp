@@ -13,7 +13,7 @@
 namespace ordinal {
 namespace {
 
-constexpr int64_t kTile = 12;
+constexpr int64_t kTile = Workspace::ThreadScratch::kTileRows;
 
 int64_t whole_panels(int64_t n) { return (n + kPanelLanes - 1) / kPanelLanes * kPanelLanes; }
 
@@ -37,10 +37,7 @@ void attend_tile(const Tile& tile, Rows q, Rows mix, Workspace::ThreadScratch& s
   const int64_t fewest = keys_of(0), most = keys_of(pairs - 1);
 
   // q [pairs, d], scores [pairs, whole panels of keys], mix [pairs, whole panels of d]
-  const int64_t scores_stride = whole_panels(most) + 16, mix_stride = whole_panels(d);
-  scratch.q.resize(std::max(scratch.q.size(), static_cast<size_t>(kTile * d)));
-  scratch.scores.resize(std::max(scratch.scores.size(), static_cast<size_t>(kTile * scores_stride)));
-  scratch.mix.resize(std::max(scratch.mix.size(), static_cast<size_t>(kTile * mix_stride)));
+  const int64_t scores_stride = scratch.make_room(d, session.options.capacity, most), mix_stride = whole_panels(d);
   for (int64_t p = 0; p < pairs; ++p)
     std::copy_n(q[part.first_row + row_of(p)].data() + head_of(p) * d, d, scratch.q.data() + p * d);
 
