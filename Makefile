@@ -174,7 +174,7 @@ example: all  ## build and run tools/example_embed.cpp, a program that uses the 
 	$(B)/example $(firstword $(models)) "Once upon a time"
 
 bench: all  ## tokens per second of a model of GPT-2's shape, per kind of weights
-	@for kind in f32 f16 bf16 q8_0 q4_0; do $(B)/ordinal bench --shape gpt2 --dtype $$kind || exit 1; done
+	$(B)/ordinal bench --shape gpt2 --dtype f32,f16,bf16,q8_0,q4_0
 
 cxx_files := $(wildcard include/ordinal/*.h src/*/*.h src/*/*.cpp tests/*.h tests/*.cpp tests/*/*.h tests/*/*.cpp \
   tools/*.cpp tools/fuzz/*.h tools/fuzz/*.cpp)

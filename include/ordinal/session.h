@@ -36,13 +36,17 @@ struct SessionOptions {
   int64_t first_position = 0;       // position of the first token
   int n_threads = 0;                // 0: as many as the process may use at once
   int64_t chunk = 256;              // most rows of one forward pass
+  Dtype kv_dtype = Dtype::f32;      // kind that keys and values are kept in; f16 and bf16 take half the memory
   Observer observer = {};
 };
 
 struct SessionState;  // src/model/forward.h
 
+// Memory is taken when a session is made (or forked): evaluating takes none, but for the first evaluate_together() with
+// so many sessions.
 // Not for several threads at once; sessions of the same model are independent of each other.
 // The logits of a token have the same bits for any chunk, thread count and instruction set, cached or recomputed.
+// (Of one kv_dtype: rounding keys and values changes them.)
 class Session {
  public:
   // Receives the logits [V] of row `row` (0 is the first token of the call); the span is valid during the call.
@@ -57,9 +61,9 @@ class Session {
   const Model& model() const;
   const PositionScheme& scheme() const;
   const SessionOptions& options() const;
-  int64_t length() const;    // tokens in the cache
-  int64_t capacity() const;  // tokens it can hold
-  int64_t cache_bytes() const;
+  int64_t length() const;       // tokens in the cache
+  int64_t capacity() const;     // tokens it can hold
+  int64_t cache_bytes() const;  // once all of the capacity is used
 
   // Appends tokens and returns the logits [V] of the last; the span is valid until the next call.
   // Throws Error, leaving the session as it was, for no tokens, an id outside the vocabulary, or too many tokens.
@@ -75,16 +79,17 @@ class Session {
   Session fork() const;
 
   // One forward pass over rows of several sessions of one model; row counts may differ, and each session gets what
-  // evaluate() would have given it, bit for bit. logits[i]: of the last token of part i, valid until the next call on
-  // any of the sessions. Throws Error, leaving all sessions as they were, for sessions of different models or a
-  // session named twice.
+  // evaluate() would have given it, bit for bit. Result i: the logits of the last token of part i. All of it is valid
+  // until the next call on any of the sessions. Throws Error, leaving all sessions as they were, for sessions of
+  // different models or a session named twice.
   struct Part {
     Session* session;
     std::span<const TokenId> tokens;
   };
-  static std::vector<std::span<const float>> evaluate_together(std::span<const Part> parts);
+  static std::span<const std::span<const float>> evaluate_together(std::span<const Part> parts);
 
  private:
+  friend struct SessionInside;  // src/model/forward.h
   explicit Session(std::unique_ptr<SessionState> state);
   std::unique_ptr<SessionState> state_;
 };

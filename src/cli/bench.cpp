@@ -12,20 +12,34 @@
 namespace ordinal::cli {
 namespace {
 
+std::vector<std::string> items_of(const std::string& list) {
+  std::vector<std::string> items;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t comma = std::min(list.find(',', at), list.size());
+    items.push_back(list.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return items;
+}
+
 // "1,2" as numbers. Throws UsageError.
 std::vector<int64_t> whole_numbers(const std::string& list, const std::string& what) {
   std::vector<int64_t> numbers;
-  for (size_t at = 0; at <= list.size();) {
-    const size_t comma = std::min(list.find(',', at), list.size());
-    numbers.push_back(parse_integer(list.substr(at, comma - at), what));
-    at = comma + 1;
-  }
+  for (const std::string& item : items_of(list)) numbers.push_back(parse_integer(item, what));
   return numbers;
+}
+
+template <class Parse>
+auto all_of(const std::string& list, Parse parse) {
+  std::vector<decltype(parse(list))> values;
+  for (const std::string& item : items_of(list)) values.push_back(parse(item));
+  return values;
 }
 
 report::Measured measured_of(const BenchResult& r) {
   return {.shape = r.shape,
           .dtype = r.dtype,
+          .kv_dtype = r.kv_dtype,
           .isa = r.isa,
           .threads = r.n_threads,
           .prompt = r.prompt,
@@ -37,68 +51,134 @@ report::Measured measured_of(const BenchResult& r) {
           .read_gb_per_s = r.read_gb_per_s,
           .gflops = r.gflops,
           .peak_rss_mb = r.peak_rss_mb,
-          .machine_read_gb_per_s = r.machine_read_gb_per_s,
-          .machine_gflops = r.machine_gflops};
+          .cache_bytes = r.cache_bytes,
+          .attention_gb_per_s = r.attention_gb_per_s,
+          .machine_read_gb_per_s = r.machine.read_gb_per_s,
+          .machine_read_one_stream_gb_per_s = r.machine.read_one_stream_gb_per_s,
+          .machine_gflops = r.machine.gflops,
+          .machine_int8_gops = r.machine.int8_gops,
+          .of_peak = r.of_peak(),
+          .of_read = r.of_read()};
 }
 
 std::string table_of(const std::vector<report::Measured>& rows) {
-  std::vector<std::vector<std::string>> cells = {{"shape", "kind", "isa", "threads", "depth", "prompt", "prefill t/s",
-                                                  "GFLOP/s", "of peak", "decode t/s", "GB/s", "of read", "peak MB"}};
-  const auto percent = [](double part, double whole) { return report::fixed(100 * part / whole, 0) + " %"; };
+  std::vector<std::vector<std::string>> cells = {{"shape", "kind", "kv", "isa", "threads", "depth", "prompt",
+                                                  "prefill t/s", "GFLOP/s", "of peak", "decode t/s", "GB/s", "of read",
+                                                  "attn GB/s", "peak MB"}};
+  const auto percent = [](double part) { return report::fixed(100 * part, 0) + " %"; };
   for (const report::Measured& r : rows)
-    cells.push_back({r.shape, r.dtype, r.isa, std::to_string(r.threads), std::to_string(r.depth),
+    cells.push_back({r.shape, r.dtype, r.kv_dtype, r.isa, std::to_string(r.threads), std::to_string(r.depth),
                      std::to_string(r.prompt), report::fixed(r.prefill_tokens_per_s, 1), report::fixed(r.gflops, 1),
-                     percent(r.gflops, r.machine_gflops), report::fixed(r.decode_tokens_per_s, 1),
-                     report::fixed(r.read_gb_per_s, 1), percent(r.read_gb_per_s, r.machine_read_gb_per_s),
-                     report::fixed(r.peak_rss_mb, 0)});
-  return report::table(cells, "lllrrrrrrrrrr");
+                     percent(r.of_peak), report::fixed(r.decode_tokens_per_s, 1), report::fixed(r.read_gb_per_s, 1),
+                     percent(r.of_read), report::fixed(r.attention_gb_per_s, 1), report::fixed(r.peak_rss_mb, 0)});
+  return report::table(cells, "llllrrrrrrrrrrr");
 }
+
+struct Options {
+  ModelOptions model;
+  std::string shape, dtype = "f32", kv_dtype = "f32", threads = std::to_string(available_threads());
+  std::string prompt = "512", depth = "0";
+  int64_t decode = 128, repeats = 5;
+  bool json = false, quiet = false;
+};
+
+void define(Parser& parser, Options& o, const std::string& shapes) {
+  o.model.add_to(parser);
+  parser.option("--shape", "LIST", o.shape, "random weights of a shape in place of a model: " + shapes);
+  parser.option("--dtype", "LIST", o.dtype,
+                "kinds of the random weights: f32, f16, bf16, q8_0, q4_0; each model is made once [default: f32]");
+  parser.option("--kv-dtype", "LIST", o.kv_dtype,
+                "kinds that keys and values are kept in: f32, f16, bf16 [default: f32]");
+  parser.option("-p,--prompt", "LIST", o.prompt, "tokens of the prompt [default: 512]");
+  parser.option("-n,--new-tokens", "N", o.decode, "tokens decoded one at a time [default: 128]");
+  parser.option("-d,--depth", "LIST", o.depth,
+                "tokens in the cache before either; their keys and values are random numbers, not evaluated: what they "
+                "are makes no difference to the time [default: 0]");
+  parser.option("-t,--threads", "LIST", o.threads, "numbers of threads [default: all processors]");
+  parser.option("--repeats", "N", o.repeats, "runs; the median counts [default: 5]");
+  parser.flag("--json", o.json, "an array of objects, one per row");
+  parser.flag("-q,--quiet", o.quiet, "no notes on standard error");
+}
+
+// One combination of the lists for a model. A cache too large for this machine is refused before it is made.
+struct Runner {
+  const Notes& notes;
+  bool only = false;  // no other combinations
+  std::vector<report::Measured> rows = {};
+
+  void run(const std::shared_ptr<const Model>& model, const std::string& name, const BenchOptions& options) {
+    const int64_t capacity = options.depth + std::max(options.prompt, options.decode);
+    notes.say(name + " on " + std::to_string(options.n_threads) + (options.n_threads == 1 ? " thread" : " threads") +
+              ", prompt " + std::to_string(options.prompt) + ", depth " + std::to_string(options.depth));
+    try {
+      check_memory(model->config(), capacity, options.kv_dtype, 1);
+      announce_memory(model->config(), capacity, options.kv_dtype, 1, notes);
+      rows.push_back(measured_of(ordinal::run_bench(model, name, options, {})));
+    } catch (const Error& error) {  // of several the others still count
+      if (only) throw;
+      const std::string text = error.what();
+      notes.say("left out: " + text.substr(0, text.find('\n')));
+    }
+  }
+};
 
 }  // namespace
 
 int run_bench(Arguments arguments) {
-  ModelOptions model;
-  std::string shape, dtype = "f32", threads = std::to_string(available_threads());
-  BenchOptions options;
-  int64_t repeats = options.repeats;
-  bool json = false, quiet = false;
+  Options o;
   std::string shapes;
   for (const BenchShape& s : bench_shapes()) shapes += (shapes.empty() ? "" : ", ") + std::string(s.name);
-  Parser parser("bench", "Measures prefill and decode, beside what this machine's memory and multiply-add units give.",
-                "ordinal bench --shape gpt2 --dtype bf16 -t 1,2");
-  model.add_to(parser);
-  parser.option("--shape", "NAME", shape, "random weights of a shape in place of a model: " + shapes);
-  parser.option("--dtype", "KIND", dtype, "kind of the random weights: f32, f16, bf16, q8_0, q4_0");
-  parser.option("-p,--prompt", "N", options.prompt, "tokens of the prompt");
-  parser.option("-n,--new-tokens", "N", options.decode, "tokens decoded one at a time");
-  parser.option("-d,--depth", "N", options.depth, "tokens in the cache before either");
-  parser.option("-t,--threads", "LIST", threads, "numbers of threads, one row each, as 1,2");
-  parser.option("--repeats", "N", repeats, "runs; the median counts");
-  parser.flag("--json", json, "an array of objects, one per number of threads");
-  parser.flag("-q,--quiet", quiet, "no notes on standard error");
+  Parser parser("bench",
+                "Measures prefill and decode, beside what this machine's memory, multiply-add and integer units give. "
+                "Where an option takes a LIST, as 1,2, every combination has a row. GB/s counts the weights, keys and "
+                "values that a decoded token reads; attn GB/s is attention alone.",
+                "ordinal bench --shape gpt2,llama --dtype bf16,q8_0 -d 0,512 -t 1,2");
+  define(parser, o, shapes);
   if (!parser.parse(arguments)) return 0;
-  if (!shape.empty() && model.model)
+  if (!o.shape.empty() && o.model.model)
     throw UsageError{"a shape and a model are both given\n  expected: one of --shape and -m", ""};
 
-  const Notes notes(quiet);
-  const std::vector<int64_t> counts = whole_numbers(threads, "-t");
-  for (const int64_t count : counts)
+  const Notes notes(o.quiet);
+  const std::vector<int64_t> threads = whole_numbers(o.threads, "-t"), prompts = whole_numbers(o.prompt, "-p"),
+                             depths = whole_numbers(o.depth, "-d");
+  for (const int64_t count : threads)
     if (count < 1 || count > 1024)
       throw Error("the number of threads makes no sense", "1 to 1024", std::to_string(count));
-  if (repeats < 1 || repeats > 1000)
-    throw Error("the number of repeats makes no sense", "1 to 1000", std::to_string(repeats));
-  options.repeats = static_cast<int>(repeats);
-  const std::string name = shape.empty() ? model_path(model) : shape;
-  const std::shared_ptr<const Model> opened =
-      shape.empty() ? open_model(model, notes).model : make_bench_model(shape, dtype_from_name(dtype));
+  for (const std::vector<int64_t>& counts : {prompts, depths, {o.decode}})
+    for (const int64_t count : counts)
+      if (count < 0 || count > int64_t{1} << 40)
+        throw Error("a number of tokens is out of range", "0 to 2^40", std::to_string(count));
+  if (o.repeats < 1 || o.repeats > 1000)
+    throw Error("the number of repeats makes no sense", "1 to 1000", std::to_string(o.repeats));
+  const std::vector<Dtype> kv_dtypes = all_of(o.kv_dtype, kv_dtype_from_name);
+  const std::vector<Dtype> dtypes = o.shape.empty() ? std::vector<Dtype>(1) : all_of(o.dtype, dtype_from_name);
+  const std::vector<std::string> names = o.shape.empty() ? std::vector{model_path(o.model)} : items_of(o.shape);
+  if (!o.shape.empty())
+    for (const std::string& name : names)
+      if (std::ranges::find(bench_shapes(), name, &BenchShape::name) == bench_shapes().end())
+        throw Error("there is no shape '" + report::escaped(name) + "' to measure", shapes, report::escaped(name));
 
-  std::vector<report::Measured> rows;
-  for (const int64_t count : counts) {
-    options.n_threads = static_cast<int>(count);
-    notes.say(name + " on " + std::to_string(count) + (count == 1 ? " thread" : " threads"));
-    rows.push_back(measured_of(run_bench(opened, name, options, {})));
-  }
-  write_out(json ? report::to_json(rows) + "\n" : table_of(rows));
+  Runner runner{.notes = notes};
+  runner.only = names.size() * dtypes.size() * kv_dtypes.size() * threads.size() * depths.size() * prompts.size() == 1;
+  for (const std::string& name : names)
+    for (const Dtype dtype : dtypes) {
+      const std::shared_ptr<const Model> model =
+          o.shape.empty() ? open_model(o.model, notes).model : make_bench_model(name, dtype);
+      for (const Dtype kv_dtype : kv_dtypes)
+        for (const int64_t count : threads)
+          for (const int64_t depth : depths)
+            for (const int64_t prompt : prompts)
+              runner.run(model, name,
+                         {.prompt = prompt,
+                          .decode = o.decode,
+                          .depth = depth,
+                          .kv_dtype = kv_dtype,
+                          .n_threads = static_cast<int>(count),
+                          .repeats = static_cast<int>(o.repeats)});
+    }
+  if (runner.rows.empty())
+    throw Error("no combination could be measured", "one that fits the model and the memory", "the notes say why");
+  write_out(o.json ? report::to_json(runner.rows) + "\n" : table_of(runner.rows));
   return 0;
 }
 

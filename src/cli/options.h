@@ -49,6 +49,7 @@ struct RunOptions {
   std::optional<int64_t> ctx;
   int64_t threads = 0;
   int64_t chunk = 256;
+  std::string kv_dtype = "f32";
 
   void add_to(Parser& parser);
   // Throws Error for what is wrong whatever the model.
@@ -82,6 +83,15 @@ struct SessionNeeds {
   bool can_slide = false;  // the command has --overflow
   bool slides = false;     // and it is slide: a prompt may be cut
 };
+
+// The kind of number that keys and values are kept in, by name. Throws Error for one that they cannot be kept in.
+Dtype kv_dtype_from_name(const std::string& name);
+
+// Throws Error when the machine's memory cannot hold the keys and values of this many sessions.
+void check_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions);
+// Says what they will take, when that is much.
+void announce_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions,
+                     const Notes& notes);
 
 // A session that has room for the prompt. Without --ctx the context is the trained length; where the position scheme
 // has no end, a longer prompt gets what it and the new tokens need, with a note. Throws Error for a prompt that is too

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/options.h"
+#include "model/kv_cache.h"
 #include "ordinal/error.h"
 #include "report/text.h"
 
@@ -11,23 +12,12 @@ namespace ordinal::cli {
 namespace {
 
 constexpr int64_t kMostThreads = 1024, kLongest = int64_t{1} << 40;
+constexpr int64_t kMuchMemory = int64_t{256} << 20;
 
 void check_range(const std::string& what, int64_t value, int64_t low, int64_t high, const std::string& meaning) {
   if (value < low || value > high)
     throw Error(what + " is out of range", std::to_string(low) + " to " + std::to_string(high) + meaning,
                 std::to_string(value));
-}
-
-// A cache that the machine's memory cannot hold would end the program long after it had seemed to work.
-void check_memory(const ModelConfig& c, int64_t capacity, int64_t n_sessions) {
-  const double token_bytes =
-      2.0 * sizeof(float) * static_cast<double>(c.n_layers) * static_cast<double>(c.n_kv_heads * c.head_dim) + 8.0;
-  const double needed = token_bytes * static_cast<double>(capacity) * static_cast<double>(n_sessions);
-  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (memory > 0 && needed > memory)
-    throw Error("a context of " + std::to_string(capacity) + " tokens does not fit into memory",
-                "at most " + report::byte_size(static_cast<int64_t>(memory)) + ", what this machine has",
-                report::fixed(needed / 1e9, 1) + " GB for keys and values", "a smaller --ctx");
 }
 
 [[noreturn]] void refuse_prompt(const OpenedModel& opened, const RunOptions& options, const SessionNeeds& needs,
@@ -50,12 +40,15 @@ void RunOptions::add_to(Parser& parser) {
   parser.option("--ctx", "N", ctx, "the context: most tokens held at once [default: the trained length]");
   parser.option("-t,--threads", "N", threads, "threads; 0 uses every processor that the process may use [default: 0]");
   parser.option("--chunk", "N", chunk, "tokens of a prompt in one pass; changes no result [default: 256]");
+  parser.option("--kv-dtype", "KIND", kv_dtype,
+                "kind that keys and values are kept in: f32, or f16, bf16, which take half the memory [default: f32]");
 }
 
 void RunOptions::check() const {
   check_range("the number of threads (-t)", threads, 0, kMostThreads, "; 0 uses every processor");
   check_range("the chunk", chunk, 1, kLongest, " tokens");
   if (ctx) check_range("the context (--ctx)", *ctx, 1, kLongest, " tokens");
+  kv_dtype_from_name(kv_dtype);
   if (position == "native") return;
   const std::string name = parse_position_spec(position).name;
   std::string names = "native";
@@ -67,6 +60,39 @@ void RunOptions::check() const {
               "`ordinal positions` says what each does");
 }
 
+Dtype kv_dtype_from_name(const std::string& name) {
+  std::string names;
+  for (size_t i = 0; i < kDtypes.size(); ++i) {
+    if (kDtypes[i].block_items != 1) continue;
+    if (kDtypes[i].name == name) return static_cast<Dtype>(i);
+    names += (names.empty() ? "" : ", ") + std::string(kDtypes[i].name);
+  }
+  throw Error("keys and values cannot be kept in that kind of number (--kv-dtype)", names, report::escaped(name));
+}
+
+// A cache that the machine's memory cannot hold would end the program long after it had seemed to work.
+void check_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions) {
+  const double needed = (static_cast<double>(KvCache::bytes_of(config, capacity, kv_dtype)) +
+                         static_cast<double>(capacity) * sizeof(int64_t)) *
+                        static_cast<double>(n_sessions);
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (memory > 0 && needed > memory)
+    throw Error("a context of " + std::to_string(capacity) + " tokens does not fit into memory",
+                "at most " + report::byte_size(static_cast<int64_t>(memory)) + ", what this machine has",
+                report::fixed(needed / 1e9, 1) + " GB for keys and values",
+                kv_dtype == Dtype::f32 ? "a smaller --ctx, or --kv-dtype f16" : "a smaller --ctx");
+}
+
+void announce_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions,
+                     const Notes& notes) {
+  const int64_t bytes = KvCache::bytes_of(config, capacity, kv_dtype);
+  if (bytes <= kMuchMemory / std::max<int64_t>(1, n_sessions)) return;
+  notes.say("the cache of keys and values for " + std::to_string(capacity) + " tokens takes " +
+            report::byte_size(bytes) +
+            (n_sessions > 1 ? " for each of " + std::to_string(n_sessions) + " samples" : "") +
+            (kv_dtype == Dtype::f32 ? " (--kv-dtype f16 halves it)" : ""));
+}
+
 Session open_session(const OpenedModel& opened, const RunOptions& options, const SessionNeeds& needs,
                      const Notes& notes) {
   const ModelConfig& config = opened.model->config();
@@ -75,17 +101,22 @@ Session open_session(const OpenedModel& opened, const RunOptions& options, const
   wanted.capacity = options.ctx.value_or(0);
   wanted.n_threads = static_cast<int>(options.threads);
   wanted.chunk = options.chunk;
-  check_memory(config, options.ctx.value_or(config.max_seq_len), needs.n_sessions);
-  Session session(opened.model, wanted);
-  if (needs.prompt_length <= session.capacity() || needs.slides) return session;
+  wanted.kv_dtype = kv_dtype_from_name(options.kv_dtype);
+  check_memory(config, options.ctx.value_or(config.max_seq_len), wanted.kv_dtype, needs.n_sessions);
+  Session session(opened.model, wanted);  // takes memory for keys and values as they come, none yet
+  if (needs.prompt_length <= session.capacity() || needs.slides) {
+    announce_memory(config, session.capacity(), wanted.kv_dtype, needs.n_sessions, notes);
+    return session;
+  }
 
   const int64_t last = session.scheme().max_positions();
   if (options.ctx || last < needs.prompt_length) refuse_prompt(opened, options, needs, session);
   const int64_t more = std::clamp<int64_t>(needs.new_tokens - 1, 0, kLongest);
   wanted.capacity = std::min(needs.prompt_length + more, last);
-  check_memory(config, wanted.capacity, needs.n_sessions);
+  check_memory(config, wanted.capacity, wanted.kv_dtype, needs.n_sessions);
   notes.say("the prompt has " + std::to_string(needs.prompt_length) + " tokens, the model was trained on " +
             std::to_string(config.max_seq_len) + "; " + session.scheme().spec() + " has positions for all of them");
+  announce_memory(config, wanted.capacity, wanted.kv_dtype, needs.n_sessions, notes);
   return Session(opened.model, wanted);
 }
 

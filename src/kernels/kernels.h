@@ -39,6 +39,10 @@ struct Kernels {
   // Rounds x [k] to 8 bits a number, one scale and the sum of the bytes for every 32 of them.
   void (*quantize)(const float* x, int64_t k, int8_t* bytes, float* scales, int32_t* sums);
 
+  // For `ordinal bench`: the integer dots of the block kinds on registers alone. Returns how many multiply-adds those
+  // were; `sum` is what one lane came to, which makes sure that they were done.
+  int64_t (*integer_peak)(int64_t rounds, float* sum);
+
   // y [n] = (x - mean) / sqrt(variance + epsilon) * weight + bias (bias may be null). Ba et al. 2016, arXiv:1607.06450.
   void (*layer_norm)(const float* x, const float* weight, const float* bias, float epsilon, float* y, int64_t n);
   // y [n] = x / sqrt(mean of squares + epsilon) * weight + bias. Zhang, Sennrich 2019, arXiv:1910.07467.

@@ -109,6 +109,7 @@ constexpr Kernels make_table(const char* name, bool (*runs_here)()) {
           V::kTileRows,
           {product<LoadF32>, product<LoadF16>, product<LoadBf16>, quant_product<BlockQ8>, quant_product<BlockQ4>},
           quantize,
+          integer_peak,
           layer_norm,
           rms_norm,
           softmax,

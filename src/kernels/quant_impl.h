@@ -128,3 +128,38 @@ void quantize(const float* x, int64_t k, int8_t* bytes, float* scales, int32_t* 
     sums[b] = sum;
   }
 }
+
+// What the integer units give at most: `rounds` times every pair of a few vectors of weights and of x, in registers, by
+// the bare instruction (dot_q4; where signs cost more, q8_0 cannot get all of it). The weights differ between rounds
+// and within them, so that no part of the work can be saved. Each dot with x i (from 1) comes to i.
+int64_t integer_peak(int64_t rounds, float* sum) {
+  // GCC 12 copies every VNNI sum once a round, so a round has many; of AVX2's it would keep many on the stack.
+  constexpr int weights = V::kWidth > 8 ? 3 : 2, xs = weights + 1, turns = V::kWidth > 8 ? 8 : 1;
+  constexpr int kinds = 8 + turns * weights;
+  int8_t bytes[kinds][V::kWidth * 4];
+  for (int kind = 0; kind < kinds; ++kind)
+    for (int i = 0; i < V::kWidth * 4; ++i)
+      bytes[kind][i] = static_cast<int8_t>(kind % 8 + (i % 4 == 0));  // of each four the first is 1 more
+  I x[xs], acc[weights][xs];
+  for (int i = 0; i < xs; ++i) {
+    const int8_t by = static_cast<int8_t>(i + 1),
+                 four[4] = {by, static_cast<int8_t>(-by), by, static_cast<int8_t>(-by)};
+    x[i] = V::set4(four);
+    for (int w = 0; w < weights; ++w) acc[w][i] = V::start(0);
+  }
+  for (int64_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 8
+    for (int turn = 0; turn < turns; ++turn)
+      for (int w = 0; w < weights; ++w) {
+        const I weight = V::load_bytes(reinterpret_cast<const std::byte*>(bytes[round % 8 + turn * weights + w]));
+        for (int i = 0; i < xs; ++i) acc[w][i] = V::dot_q4(acc[w][i], weight, x[i]);
+      }
+  }
+  F total = V::set(0.0f);
+  for (int w = 0; w < weights; ++w)
+    for (int i = 0; i < xs; ++i) total = V::add(total, V::to_float(acc[w][i]));
+  float lanes[V::kWidth];
+  V::store(lanes, total);
+  *sum = lanes[0];
+  return rounds * turns * weights * xs * V::kWidth * 4;
+}

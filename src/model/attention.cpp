@@ -13,7 +13,7 @@
 namespace ordinal {
 namespace {
 
-constexpr int64_t kTile = 12;
+constexpr int64_t kTile = Workspace::ThreadScratch::kTileRows;
 
 int64_t whole_panels(int64_t n) { return (n + kPanelLanes - 1) / kPanelLanes * kPanelLanes; }
 
@@ -29,7 +29,7 @@ void attend_tile(const Tile& tile, Rows q, Rows mix, Workspace::ThreadScratch& s
   const ModelConfig& c = session.model->config();
   const KvCache& cache = session.cache;
   const Kernels& kernel = kernels();
-  const auto product = kernel.product[static_cast<size_t>(Dtype::f32)];
+  const auto product = kernel.product[static_cast<size_t>(cache.dtype())];
   const int64_t d = c.head_dim, group = c.n_heads / c.n_kv_heads, pairs = tile.last - tile.first;
   const auto row_of = [&](int64_t p) { return (tile.first + p) / group; };
   const auto head_of = [&](int64_t p) { return tile.kv_head * group + (tile.first + p) % group; };
@@ -37,18 +37,15 @@ void attend_tile(const Tile& tile, Rows q, Rows mix, Workspace::ThreadScratch& s
   const int64_t fewest = keys_of(0), most = keys_of(pairs - 1);
 
   // q [pairs, d], scores [pairs, whole panels of keys], mix [pairs, whole panels of d]
-  const int64_t scores_stride = whole_panels(most) + 16, mix_stride = whole_panels(d);
-  scratch.q.resize(std::max(scratch.q.size(), static_cast<size_t>(kTile * d)));
-  scratch.scores.resize(std::max(scratch.scores.size(), static_cast<size_t>(kTile * scores_stride)));
-  scratch.mix.resize(std::max(scratch.mix.size(), static_cast<size_t>(kTile * mix_stride)));
+  const int64_t scores_stride = scratch.make_room(d, session.options.capacity, most), mix_stride = whole_panels(d);
   for (int64_t p = 0; p < pairs; ++p)
     std::copy_n(q[part.first_row + row_of(p)].data() + head_of(p) * d, d, scratch.q.data() + p * d);
 
   product({.x = scratch.q.data(),
            .x_stride = d,
            .m = pairs,
-           .panels = reinterpret_cast<const std::byte*>(cache.keys(tile.layer, tile.kv_head)),
-           .panel_stride = cache.key_panel_floats() * 4,
+           .panels = cache.keys(tile.layer, tile.kv_head),
+           .panel_stride = cache.key_panel_bytes(),
            .n_panels = whole_panels(most) / kPanelLanes,
            .k = d,
            .y = scratch.scores.data(),
@@ -81,8 +78,8 @@ void attend_tile(const Tile& tile, Rows q, Rows mix, Workspace::ThreadScratch& s
   PanelProduct values{.x = scratch.scores.data(),
                       .x_stride = scores_stride,
                       .m = pairs,
-                      .panels = reinterpret_cast<const std::byte*>(cache.values(tile.layer, tile.kv_head)),
-                      .panel_stride = cache.value_panel_floats() * 4,
+                      .panels = cache.values(tile.layer, tile.kv_head),
+                      .panel_stride = cache.value_panel_bytes(),
                       .n_panels = cache.value_panels(),
                       .k = fewest,
                       .y = scratch.mix.data(),
@@ -95,7 +92,7 @@ void attend_tile(const Tile& tile, Rows q, Rows mix, Workspace::ThreadScratch& s
     if (keys > fewest) {
       values.x = shared.x + p * scores_stride + fewest;
       values.m = 1;
-      values.panels = shared.panels + fewest * kPanelLanes * 4;
+      values.panels = shared.panels + fewest * cache.row_bytes();
       values.k = keys - fewest;
       values.y = out;
       values.accumulate = true;

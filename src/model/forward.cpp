@@ -14,14 +14,6 @@ constexpr Activate kActivations[] = {&Kernels::gelu_tanh, &Kernels::gelu_erf, &K
 
 }  // namespace
 
-Rows Workspace::rows(Buffer buffer, int64_t m, int64_t cols) {
-  const int64_t stride = (cols + kPanelLanes - 1) / kPanelLanes * kPanelLanes + kPanelLanes / 2;
-  if (buffers_.size() <= buffer) buffers_.resize(buffer + 1);
-  std::vector<float>& memory = buffers_[buffer];
-  if (memory.size() < static_cast<size_t>(m * stride)) memory.resize(static_cast<size_t>(m * stride));
-  return {memory.data(), m, cols, stride};
-}
-
 Rows forward(std::span<const PassPart> parts) {
   SessionState& lead = *parts.front().session;
   const Model& model = *lead.model;
@@ -35,7 +27,6 @@ Rows forward(std::span<const PassPart> parts) {
   int64_t m = 0;
   for (const PassPart& part : parts) m += static_cast<int64_t>(part.tokens.size());
   Workspace& work = lead.workspace;
-  work.threads.resize(static_cast<size_t>(threads));
   const Rows x = work.rows(kX, m, c.d_model);                        // [M, D]: the residual stream
   const Rows h = work.rows(kH, m, c.d_model);                        // [M, D]: normed, what a sublayer reads
   const Rows q = work.rows(kQ, m, c.n_heads * c.head_dim);           // [M, H*d]

@@ -7,30 +7,10 @@
 
 #include "model/kv_cache.h"
 #include "model/products.h"
+#include "model/workspace.h"
 #include "ordinal/session.h"
 
 namespace ordinal {
-
-// The workspace's buffers by name.
-enum Buffer : size_t { kX, kH, kQ, kK, kV, kMix, kSub, kGate, kUp, kNorm, kLogits, kLastRows };
-
-// Memory that one forward pass works in; it grows to the largest pass it has seen. Rows are padded to whole panels and
-// by half a panel more, so that neighbouring rows do not share cache sets.
-class Workspace {
- public:
-  // M rows of `cols` floats in `buffer`.
-  Rows rows(Buffer buffer, int64_t m, int64_t cols);
-
-  // One of these per thread, for attention.
-  struct ThreadScratch {
-    std::vector<float> q, scores, mix;
-  };
-  std::vector<ThreadScratch> threads;
-  RoundedRows rounded;
-
- private:
-  std::vector<std::vector<float>> buffers_;
-};
 
 struct SessionState {
   std::shared_ptr<const Model> model;
@@ -42,12 +22,9 @@ struct SessionState {
   Workspace workspace;
 };
 
-// Consecutive rows of a pass that belong to one session.
-struct PassPart {
-  SessionState* session;
-  std::span<const TokenId> tokens;
-  int64_t first_row;  // within the pass
-  int64_t past;       // tokens that the session's cache holds before these
+// For what measures sessions from below; users of the library have no need of it.
+struct SessionInside {
+  static SessionState& of(Session& session) { return *session.state_; }
 };
 
 // One pass over all rows of `parts`. Appends to the sessions' caches (their lengths are the caller's to move).

@@ -73,6 +73,13 @@ float block_number(Dtype dtype, const std::byte* panel, int64_t lane, int64_t in
 
 }  // namespace
 
+void RoundedRows::reserve(int64_t rows, int64_t cols) {
+  const size_t blocks = static_cast<size_t>(rows * ((cols + 31) / 32));
+  bytes.reserve(blocks * 32);
+  scales.reserve(blocks);
+  sums.reserve(blocks);
+}
+
 void multiply(int n_threads, Rows x, std::initializer_list<Product> products, RoundedRows& rounded) {
   int64_t groups = 0, work = 0;
   for (const Product& product : products) {

@@ -25,6 +25,8 @@ struct RoundedRows {
   std::vector<int8_t> bytes;
   std::vector<float> scales;
   std::vector<int32_t> sums;
+
+  void reserve(int64_t rows, int64_t cols);  // so that up to so many are rounded without asking for memory
 };
 
 // All products of the same rows x in one parallel loop over groups of panels. `rounded` is memory to round x in, used

@@ -2,7 +2,6 @@
 #include "ordinal/session.h"
 
 #include <algorithm>
-#include <set>
 
 #include "kernels/kernels.h"
 #include "model/forward.h"
@@ -12,7 +11,6 @@ namespace ordinal {
 namespace {
 
 constexpr int kMostThreads = 1024;
-constexpr int64_t kLogitRows = 32;  // rows whose logits are held at once
 
 void check_options(const SessionOptions& options) {
   if (options.n_threads < 0 || options.n_threads > kMostThreads)
@@ -25,6 +23,20 @@ void check_options(const SessionOptions& options) {
   if (options.capacity < 0 || options.capacity > (int64_t{1} << 40))
     throw Error("the context length is out of range", "0 (the trained length) to 2^40",
                 std::to_string(options.capacity), "--ctx 2048, say");
+  if (dtype_info(options.kv_dtype).block_items != 1)
+    throw Error("keys and values are kept number by number", "f32, f16 or bf16",
+                std::string(dtype_info(options.kv_dtype).name), "--kv-dtype f16");
+}
+
+// Takes all memory that the session's own passes need, helper threads included.
+std::unique_ptr<SessionState> with_workspace(SessionState* made) {
+  std::unique_ptr<SessionState> state(made);
+  const SessionOptions& options = state->options;
+  state->workspace.reserve(state->model->config(), std::min(options.chunk, options.capacity), options.capacity,
+                           options.n_threads);
+  kernels();  // chosen now, and refused now
+  parallel_for(options.n_threads, options.n_threads, [](int64_t, int) {});
+  return state;
 }
 
 std::unique_ptr<SessionState> make_state(std::shared_ptr<const Model> model, SessionOptions options) {
@@ -44,16 +56,16 @@ std::unique_ptr<SessionState> make_state(std::shared_ptr<const Model> model, Ses
   capacity = std::min(capacity, last - options.first_position);
   options.capacity = capacity;
   if (options.n_threads == 0) options.n_threads = available_processors();
-  KvCache cache(c, capacity);
+  KvCache cache(c, capacity, options.kv_dtype);
   std::vector<int64_t> positions(static_cast<size_t>(capacity));
   for (size_t i = 0; i < positions.size(); ++i) positions[i] = options.first_position + static_cast<int64_t>(i);
-  return std::unique_ptr<SessionState>(new SessionState{.model = std::move(model),
-                                                        .options = std::move(options),
-                                                        .scheme = std::move(scheme),
-                                                        .cache = std::move(cache),
-                                                        .length = 0,
-                                                        .positions = std::move(positions),
-                                                        .workspace = {}});
+  return with_workspace(new SessionState{.model = std::move(model),
+                                         .options = std::move(options),
+                                         .scheme = std::move(scheme),
+                                         .cache = std::move(cache),
+                                         .length = 0,
+                                         .positions = std::move(positions),
+                                         .workspace = {}});
 }
 
 void check_tokens(const SessionState& session, std::span<const TokenId> tokens) {
@@ -122,65 +134,72 @@ void Session::rewind(int64_t length) {
 }
 
 Session Session::fork() const {
-  std::unique_ptr<SessionState> copy(
-      new SessionState{.model = state_->model,
-                       .options = state_->options,
-                       .scheme = state_->scheme,
-                       .cache = KvCache(state_->model->config(), state_->options.capacity),
-                       .length = state_->length,
-                       .positions = state_->positions,
-                       .workspace = {}});
-  copy->cache.copy_from(state_->cache, state_->length);
+  const SessionState& s = *state_;
+  std::unique_ptr<SessionState> copy =
+      with_workspace(new SessionState{.model = s.model,
+                                      .options = s.options,
+                                      .scheme = s.scheme,
+                                      .cache = KvCache(s.model->config(), s.options.capacity, s.options.kv_dtype),
+                                      .length = s.length,
+                                      .positions = s.positions,
+                                      .workspace = {}});
+  copy->cache.copy_from(s.cache, s.length);
   return Session(std::move(copy));
 }
 
-std::vector<std::span<const float>> Session::evaluate_together(std::span<const Part> parts) {
+std::span<const std::span<const float>> Session::evaluate_together(std::span<const Part> parts) {
   if (parts.empty()) return {};
-  std::set<const Session*> named;
-  for (const Part& part : parts) {
-    if (part.session->state_->model != parts.front().session->state_->model)
-      throw Error("sessions of different models cannot share a pass", "one model for all sessions", "two models");
-    if (!named.insert(part.session).second)
-      throw Error("a session is named twice in one pass", "each session once", "the same session again");
-    check_tokens(*part.session->state_, part.tokens);
-  }
   SessionState& lead = *parts.front().session->state_;
-  std::vector<int64_t> before;
-  for (const Part& part : parts) before.push_back(part.session->state_->length);
+  Workspace::Call& call = lead.workspace.call;
+  call.reserve(parts.size());
+  call.named.clear();
+  call.before.clear();
+  for (const Part& part : parts) {
+    const SessionState& session = *part.session->state_;
+    if (session.model != lead.model)
+      throw Error("sessions of different models cannot share a pass", "one model for all sessions", "two models");
+    check_tokens(session, part.tokens);
+    call.named.push_back(&session);
+    call.before.push_back(session.length);
+  }
+  std::ranges::sort(call.named);
+  if (std::ranges::adjacent_find(call.named) != call.named.end())
+    throw Error("a session is named twice in one pass", "each session once", "the same session again");
 
   // Passes of at most `chunk` rows; each takes what is left of the parts in order.
-  std::vector<size_t> done(parts.size(), 0);
+  call.done.assign(parts.size(), 0);
   const int64_t d_model = lead.model->config().d_model;
   const Rows last = lead.workspace.rows(kLastRows, static_cast<int64_t>(parts.size()), d_model);
   try {
     for (size_t at = 0; at < parts.size();) {
-      std::vector<PassPart> pass;
-      std::vector<size_t> ends;  // parts whose last token is in this pass
+      call.pass.clear();
+      call.ends.clear();
       int64_t rows = 0;
       while (at < parts.size() && rows < lead.options.chunk) {
         SessionState& session = *parts[at].session->state_;
-        const auto rest = parts[at].tokens.subspan(done[at]);
+        const auto rest = parts[at].tokens.subspan(call.done[at]);
         const auto taken = rest.first(std::min(rest.size(), static_cast<size_t>(lead.options.chunk - rows)));
-        pass.push_back({&session, taken, rows, session.length});
+        call.pass.push_back({&session, taken, rows, session.length});
         rows += static_cast<int64_t>(taken.size());
-        done[at] += taken.size();
+        call.done[at] += taken.size();
         if (taken.size() < rest.size()) break;
-        ends.push_back(at++);
+        call.ends.push_back(at++);
       }
-      const Rows x = forward(pass);
-      for (size_t i = 0; i < pass.size(); ++i) {
-        pass[i].session->length += static_cast<int64_t>(pass[i].tokens.size());
-        if (i < ends.size())
-          std::ranges::copy(x[pass[i].first_row + static_cast<int64_t>(pass[i].tokens.size()) - 1],
-                            last[static_cast<int64_t>(ends[i])].begin());
+      const Rows x = forward(call.pass);
+      for (size_t i = 0; i < call.pass.size(); ++i) {
+        const PassPart& part = call.pass[i];
+        const auto count = static_cast<int64_t>(part.tokens.size());
+        part.session->length += count;
+        if (i < call.ends.size())
+          std::ranges::copy(x[part.first_row + count - 1], last[static_cast<int64_t>(call.ends[i])].begin());
       }
     }
     const Rows logits = logits_of(lead, last);
-    std::vector<std::span<const float>> results;
-    for (int64_t r = 0; r < logits.rows; ++r) results.emplace_back(logits[r]);
-    return results;
+    call.logits.clear();
+    for (int64_t r = 0; r < logits.rows; ++r) call.logits.emplace_back(logits[r]);
+    return call.logits;
   } catch (...) {
-    for (size_t i = 0; i < parts.size(); ++i) parts[i].session->state_->length = before[i];
+    for (size_t i = 0; i < parts.size(); ++i) parts[i].session->state_->length = call.before[i];
     throw;
   }
 }

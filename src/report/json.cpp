@@ -152,7 +152,14 @@ std::string to_json(std::span<const Measured> rows) {
                      {"gflops", r.gflops},
                      {"peak_rss_mb", r.peak_rss_mb},
                      {"machine_read_gb_per_s", r.machine_read_gb_per_s},
-                     {"machine_gflops", r.machine_gflops}});
+                     {"machine_gflops", r.machine_gflops},
+                     {"machine_read_one_stream_gb_per_s", r.machine_read_one_stream_gb_per_s},
+                     {"machine_int8_gops", r.machine_int8_gops},
+                     {"of_peak", r.of_peak},
+                     {"of_read", r.of_read},
+                     {"kv_dtype", r.kv_dtype},
+                     {"cache_bytes", r.cache_bytes},
+                     {"attention_gb_per_s", r.attention_gb_per_s}});
   return dump(array);
 }
 

@@ -91,13 +91,16 @@ struct Converted {
 
 // Speed on one number of threads, and what the machine gave in the same run.
 struct Measured {
-  std::string shape, dtype, isa;
+  std::string shape, dtype, kv_dtype, isa;
   int threads = 0;
   int64_t prompt = 0, decode = 0, depth = 0;
   double prefill_tokens_per_s = 0, decode_tokens_per_s = 0;
   int64_t weight_bytes = 0;
   double read_gb_per_s = 0, gflops = 0, peak_rss_mb = 0;
-  double machine_read_gb_per_s = 0, machine_gflops = 0;
+  int64_t cache_bytes = 0;
+  double attention_gb_per_s = 0;
+  double machine_read_gb_per_s = 0, machine_read_one_stream_gb_per_s = 0, machine_gflops = 0, machine_int8_gops = 0;
+  double of_peak = 0, of_read = 0;  // shares of what the machine gave
 };
 
 // One text, or all of them. Natural logarithms; NaN where there is nothing to divide by.

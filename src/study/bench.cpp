@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 
 #include "format/model_writer.h"
 #include "kernels/kernels.h"
+#include "model/forward.h"
 #include "ordinal/error.h"
 #include "ordinal/session.h"
 
@@ -88,60 +90,62 @@ double operations_per_token(const Weights& weights) {
   return operations;
 }
 
-// The one-row product over panels far larger than the caches, kept so small in arithmetic that memory bounds it.
-double measure_read_gb_per_s(int n_threads) {
-  constexpr int64_t k = 1024, panels = 2048;  // 256 MiB
-  static const std::vector<float> buffer(static_cast<size_t>(k * panels * kPanelLanes), 0.5f);
-  const std::vector<float> x(static_cast<size_t>(k), 0.25f);
-  std::vector<float> y(static_cast<size_t>(panels * kPanelLanes));
-  std::vector<double> rates;
-  for (int repeat = 0; repeat < 5; ++repeat) {
-    const Clock::time_point start = Clock::now();
-    parallel_for(n_threads, panels / 4, [&](int64_t group, int) {
-      kernels().product[0]({.x = x.data(),
-                            .x_stride = k,
-                            .m = 1,
-                            .panels = reinterpret_cast<const std::byte*>(buffer.data() + group * 4 * k * kPanelLanes),
-                            .panel_stride = k * kPanelLanes * 4,
-                            .n_panels = 4,
-                            .k = k,
-                            .y = y.data() + group * 4 * kPanelLanes,
-                            .y_stride = panels * kPanelLanes});
-    });
-    rates.push_back(static_cast<double>(buffer.size() * sizeof(float)) / seconds_since(start) / 1e9);
-  }
-  return median(rates);
+int64_t cache_bytes_per_key(const ModelConfig& c, Dtype kv_dtype) {
+  return 2 * c.n_layers * c.n_kv_heads * c.head_dim * dtype_info(kv_dtype).block_bytes;
 }
 
-// The widest register tile over one panel that stays in the nearest cache.
-double measure_gflops(int n_threads) {
-  constexpr int64_t k = 64, rounds = 20000;
-  const int64_t m = kernels().tile_rows, rounds_each = rounds / n_threads;
-  std::vector<double> rates;
-  for (int repeat = 0; repeat < 5; ++repeat) {
-    const Clock::time_point start = Clock::now();
-    parallel_for(n_threads, n_threads, [&](int64_t, int) {
-      const std::vector<float> x(static_cast<size_t>(m * k), 0.25f), panel(static_cast<size_t>(k * kPanelLanes), 0.5f);
-      std::vector<float> y(static_cast<size_t>(m * kPanelLanes));
-      for (int64_t round = 0; round < rounds_each; ++round)
-        kernels().product[0]({.x = x.data(),
-                              .x_stride = k,
-                              .m = m,
-                              .panels = reinterpret_cast<const std::byte*>(panel.data()),
-                              .panel_stride = k * kPanelLanes * 4,
-                              .n_panels = 1,
-                              .k = k,
-                              .y = y.data(),
-                              .y_stride = kPanelLanes});
-    });
-    const double operations = 2.0 * static_cast<double>(m * k * kPanelLanes) * static_cast<double>(rounds_each) *
-                              static_cast<double>(n_threads);
-    rates.push_back(operations / seconds_since(start) / 1e9);
-  }
-  return median(rates);
+// Puts `depth` tokens into the cache without the hours that evaluating them could take. No step of attention depends on
+// what the numbers are; that they are written makes the memory real.
+void fill_cache(Session& session, int64_t depth) {
+  SessionState& state = SessionInside::of(session);
+  const ModelConfig& c = state.model->config();
+  const size_t d = static_cast<size_t>(c.head_dim);
+  parallel_for(state.options.n_threads, depth, [&](int64_t t, int) {
+    std::vector<float> row(2 * d);
+    uint64_t random = static_cast<uint64_t>(t) * 2654435761u + 1;
+    for (int64_t layer = 0; layer < c.n_layers; ++layer)
+      for (int64_t head = 0; head < c.n_kv_heads; ++head) {
+        for (float& number : row) {
+          random = random * 6364136223846793005u + 1442695040888963407u;
+          number = static_cast<float>(static_cast<int32_t>(random >> 32)) / 2147483648.0f;
+        }
+        state.cache.store(layer, head, t, row.data(), row.data() + d);
+      }
+  });
+  state.length = depth;
 }
+
+// Seconds that one token's attention takes in all layers, with `past` tokens before it; its own key is stored.
+double measure_attention(Session& session, int64_t past, int repeats) {
+  SessionState& state = SessionInside::of(session);
+  const ModelConfig& c = state.model->config();
+  const TokenId token = 0;
+  const PassPart part{&state, {&token, 1}, 0, past};
+  const Rows q = state.workspace.rows(kQ, 1, c.n_heads * c.head_dim);
+  const Rows mix = state.workspace.rows(kMix, 1, c.n_heads * c.head_dim);
+  std::ranges::fill(q[0], 0.1f);
+  std::vector<double> seconds;
+  for (int repeat = 0; repeat < 2 * repeats + 1; ++repeat) {
+    const Clock::time_point start = Clock::now();
+    for (int64_t layer = 0; layer < c.n_layers; ++layer) attend({&part, 1}, layer, q, mix);
+    seconds.push_back(seconds_since(start));
+  }
+  return median(seconds);
+}
+
+// From here on the system counts the peak of the memory anew.
+void reset_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 }  // namespace
+
+double BenchResult::of_peak() const {
+  const bool blocks = dtype_info(dtype_from_name(dtype)).block_items > 1;
+  return gflops / (blocks ? machine.int8_gops : machine.gflops);
+}
+
+double BenchResult::of_read() const {
+  return read_gb_per_s / std::max(machine.read_gb_per_s, machine.read_one_stream_gb_per_s);
+}
 
 int available_threads() { return available_processors(); }
 
@@ -195,19 +199,22 @@ BenchResult run_bench(const std::shared_ptr<const Model>& model, std::string_vie
     throw Error("there is nothing to measure", "a prompt and a decode of 1 token or more, a depth of 0 or more",
                 "prompt " + std::to_string(options.prompt) + ", decode " + std::to_string(options.decode) + ", depth " +
                     std::to_string(options.depth));
-  Session session(
-      model, {.capacity = options.depth + std::max(options.prompt, options.decode), .n_threads = options.n_threads});
+  reset_peak();
+  Session session(model, {.capacity = options.depth + std::max(options.prompt, options.decode),
+                          .n_threads = options.n_threads,
+                          .kv_dtype = options.kv_dtype});
   const ModelConfig& c = model->config();
   const auto tokens = [&](int64_t count) {
     std::vector<TokenId> ids;
     for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<TokenId>((i * 7919 + 13) % c.vocab_size));
     return ids;
   };
-  if (options.depth > 0) session.evaluate(tokens(options.depth));
+  fill_cache(session, options.depth);
 
   BenchResult result;
   result.shape = shape;
   result.dtype = dtype_info(model->weights().layers.front().ffn_up.weight->dtype).name;
+  result.kv_dtype = dtype_info(options.kv_dtype).name;
   result.isa = kernels().name;
   result.n_threads = session.options().n_threads;
   result.prompt = options.prompt;
@@ -235,7 +242,11 @@ BenchResult run_bench(const std::shared_ptr<const Model>& model, std::string_vie
   result.prefill_tokens_per_s = static_cast<double>(options.prompt) / prefill;
   result.decode_tokens_per_s = 1 / decode;
   result.weight_bytes = bytes_per_token(model->weights());
-  result.read_gb_per_s = static_cast<double>(result.weight_bytes) / decode / 1e9;
+  const int64_t key_bytes = cache_bytes_per_key(c, options.kv_dtype), last = options.depth + options.decode - 1;
+  result.cache_bytes = key_bytes * (2 * options.depth + options.decode + 1) / 2;
+  result.read_gb_per_s = static_cast<double>(result.weight_bytes + result.cache_bytes) / decode / 1e9;
+  result.attention_gb_per_s =
+      static_cast<double>(key_bytes * (last + 1)) / measure_attention(session, last, options.repeats) / 1e9;
   // The output matrix serves the last row only.
   const Linear& head = model->weights().output;
   result.gflops = (operations_per_token(model->weights()) * static_cast<double>(options.prompt) +
@@ -244,8 +255,7 @@ BenchResult run_bench(const std::shared_ptr<const Model>& model, std::string_vie
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   result.peak_rss_mb = static_cast<double>(usage.ru_maxrss) / 1024;
-  result.machine_read_gb_per_s = measure_read_gb_per_s(result.n_threads);
-  result.machine_gflops = measure_gflops(result.n_threads);
+  result.machine = measure_machine(result.n_threads);
   return result;
 }
 

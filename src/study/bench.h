@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ordinal/model.h"
+#include "study/machine.h"
 
 namespace ordinal {
 
@@ -28,24 +29,30 @@ std::shared_ptr<const Model> make_bench_model(std::string_view shape, Dtype dtyp
 struct BenchOptions {
   int64_t prompt = 512;  // tokens of the prefill
   int64_t decode = 128;  // tokens of the decode
-  int64_t depth = 0;     // tokens in the cache before either
+  int64_t depth = 0;     // tokens in the cache before either: random keys and values, whose cost is that of real ones
+  Dtype kv_dtype = Dtype::f32;
   int n_threads = 1;
   int repeats = 5;
 };
 
 // Medians over the repeats. Rates count useful work only: 2 * M * N * K per product, bytes of the weights once a token.
 struct BenchResult {
-  std::string shape, dtype, isa;
+  std::string shape, dtype, kv_dtype, isa;
   int n_threads = 0;
   int64_t prompt = 0, decode = 0, depth = 0;
   double prefill_tokens_per_s = 0, decode_tokens_per_s = 0;
   double prefill_ms = 0, decode_ms_per_token = 0;
-  int64_t weight_bytes = 0;          // of the tensors that one decoded token reads
-  double read_gb_per_s = 0;          // weight_bytes times decoded tokens a second
-  double gflops = 0;                 // multiply-adds of the prefill's products, counted as two
-  double peak_rss_mb = 0;            // of the process so far
-  double machine_read_gb_per_s = 0;  // sequential reads of a buffer larger than the caches, four streams a thread
-  double machine_gflops = 0;         // fused multiply-adds of the kernels in use on registers and the nearest cache
+  int64_t weight_bytes = 0;       // of the tensors that one decoded token reads
+  int64_t cache_bytes = 0;        // keys and values that one decoded token reads, the mean over the decode
+  double read_gb_per_s = 0;       // both times decoded tokens a second
+  double attention_gb_per_s = 0;  // keys and values a second, of attention alone at the end of the decode
+  double gflops = 0;              // multiply-adds of the prefill's products, counted as two
+  double peak_rss_mb = 0;         // of the process since this began, where the system can tell; else so far
+  MachineSpeed machine;
+
+  // Of what the machine gives: of the prefill's multiply-adds, of the decode's reads.
+  double of_peak() const;
+  double of_read() const;
 };
 
 // Processors this process may run on.

@@ -80,13 +80,15 @@ SessionState make_timeline(const std::shared_ptr<const Model>& model,
   const auto capacity = static_cast<int64_t>(count);
   std::vector<int64_t> positions;
   for (int64_t i = 0; i < capacity; ++i) positions.push_back(options.first_position + i);
-  return {.model = model,
-          .options = {.n_threads = options.n_threads, .observer = options.observer},
-          .scheme = scheme,
-          .cache = KvCache(model->config(), capacity),
-          .length = 0,
-          .positions = std::move(positions),
-          .workspace = {}};
+  SessionState state{.model = model,
+                     .options = {.n_threads = options.n_threads, .observer = options.observer},
+                     .scheme = scheme,
+                     .cache = KvCache(model->config(), capacity, Dtype::f32),
+                     .length = 0,
+                     .positions = std::move(positions),
+                     .workspace = {}};
+  state.workspace.reserve(model->config(), 1, capacity, options.n_threads);
+  return state;
 }
 
 void append_logits(SessionState& lead, Rows x, Logits& out) {

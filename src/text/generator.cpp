@@ -34,7 +34,7 @@ void advance(std::vector<Continuation*> live, std::span<const float> prompt_logi
     std::erase_if(live, [](const Continuation* continuation) { return continuation->done(); });
     std::vector<Session::Part> parts;
     for (Continuation* continuation : live) parts.push_back({&continuation->session(), continuation->next()});
-    const std::vector<std::span<const float>> logits = Session::evaluate_together(parts);
+    const std::span<const std::span<const float>> logits = Session::evaluate_together(parts);
     for (size_t i = 0; i < live.size(); ++i) live[i]->draw(logits[i]);
   }
 }

@@ -225,6 +225,24 @@ TEST_CASE("cli generate: what will not fit is announced before it happens") {
   CHECK(mentions(slid.err, {"dropped"}));
 }
 
+TEST_CASE("cli generate: --kv-dtype keeps keys and values in another kind, and a large cache is announced") {
+  for (const char* kind : {"f32", "f16", "bf16"})
+    CHECK(new_ids(run(generate(byte_model(), {"abcd", "-n", "5", "--kv-dtype", kind, "--json", "--ignore-eos"})))
+              .size() == 5);
+  check_failed(run(generate(byte_model(), {"abcd", "--kv-dtype", "q8_0"})), {"f32, f16, bf16"});
+
+  // Zeros until tokens come: announced, and not taken.
+  const auto note_of = [](const std::string& ctx, const std::string& kind) {
+    return run(generate(bare_model(),
+                        {"--ids", "1,2", "-n", "1", "--position", "none", "--ctx", ctx, "--kv-dtype", kind}))
+        .err;
+  };
+  CHECK(note_of("1000000", "f32").find("1000000 tokens takes") != std::string::npos);
+  CHECK(note_of("1000000", "f32").find("--kv-dtype f16 halves it") != std::string::npos);
+  CHECK(note_of("1000000", "bf16").find("halves") == std::string::npos);
+  CHECK(note_of("1000", "f32").find("cache") == std::string::npos);
+}
+
 TEST_CASE("cli generate: --ctx sets the context, up to the end of the position scheme") {
   const Outcome small = run(generate(byte_model(), {"abcd", "-n", "9", "--ctx", "6", "--json", "--ignore-eos"}));
   CHECK(new_ids(small).size() == 3);

@@ -68,6 +68,18 @@ Rounded round_rows(const Kernels& table, const std::vector<float>& x, int64_t m,
   return r;
 }
 
+TEST_CASE("kernels: the integer peak does the dots that it counts") {
+  for (const Kernels* table : available_kernels()) {
+    CAPTURE(std::string(table->name));
+    float once = 0, often = 0;
+    const int64_t few = table->integer_peak(1, &once), many = table->integer_peak(1000, &often);
+    CHECK(many == 1000 * few);
+    // Vectors of weights meet x 1, 2, ...: 2 of them with 3, or 8 times 3 with 4.
+    CHECK((once == 2 * (1 + 2 + 3) || once == 8 * 3 * (1 + 2 + 3 + 4)));
+    CHECK(often == 1000 * once);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("kernels: rounding a row to 8 bits keeps each number within half a step, at any length") {

@@ -56,10 +56,10 @@ std::shared_ptr<const ordinal::Model> stored(const ordinal::ModelDraft& draft, D
   return ordinal::Model::bind(ordinal::write_model_in_memory(draft, "random model", options));
 }
 
-Session session_of(const std::shared_ptr<const ordinal::Model>& model, int64_t chunk = 256, int n_threads = 2) {
+Session session_of(const std::shared_ptr<const ordinal::Model>& model, Dtype kv_dtype = Dtype::f32) {
   ordinal::SessionOptions options;
-  options.chunk = chunk;
-  options.n_threads = n_threads;
+  options.n_threads = 2;
+  options.kv_dtype = kv_dtype;
   return Session(model, options);
 }
 
@@ -86,12 +86,20 @@ class WithKernels {
 
 // A model, a text, and the logits that every other way of computing them must match.
 struct Promise {
-  Promise(std::shared_ptr<const ordinal::Model> of, std::vector<TokenId> with)
-      : model(std::move(of)), ids(std::move(with)), vocab(model->config().vocab_size) {
-    Session session = session_of(model);
+  Promise(std::shared_ptr<const ordinal::Model> of, std::vector<TokenId> with, Dtype keys = Dtype::f32)
+      : model(std::move(of)), ids(std::move(with)), kv_dtype(keys), vocab(model->config().vocab_size) {
+    Session session = new_session();
     expected = logits_of(session, ids);
     REQUIRE(expected.size() == ids.size() * static_cast<size_t>(vocab));
     REQUIRE(std::all_of(expected.begin(), expected.end(), [](float value) { return std::isfinite(value); }));
+  }
+
+  Session new_session(int64_t chunk = 256, int n_threads = 2) const {
+    ordinal::SessionOptions options;
+    options.chunk = chunk;
+    options.n_threads = n_threads;
+    options.kv_dtype = kv_dtype;
+    return Session(model, options);
   }
 
   std::span<const TokenId> text(int64_t first, int64_t count) const {
@@ -105,6 +113,7 @@ struct Promise {
 
   std::shared_ptr<const ordinal::Model> model;
   std::vector<TokenId> ids;
+  Dtype kv_dtype;
   int64_t vocab;
   Logits expected;
 };
@@ -115,7 +124,7 @@ void check_threads_and_chunks(const Promise& promise) {
     for (const int64_t chunk : {int64_t{1}, int64_t{7}, int64_t{64}, count}) {
       CAPTURE(n_threads);
       CAPTURE(chunk);
-      Session session = session_of(promise.model, chunk, n_threads);
+      Session session = promise.new_session(chunk, n_threads);
       // A token a pass is slow where threads outnumber processors: part of the text must do.
       CHECK(promise.kept(logits_of(session, promise.text(0, chunk == 1 ? std::min<int64_t>(count, 100) : count)), 0));
     }
@@ -127,8 +136,7 @@ void check_instruction_sets(const Promise& promise) {
   for (const ordinal::Kernels* table : ordinal::available_kernels()) {
     CAPTURE(table->name);
     const WithKernels use(*table);
-    Session whole = session_of(promise.model, count), pieces = session_of(promise.model, 23),
-            steps = session_of(promise.model, 1);
+    Session whole = promise.new_session(count), pieces = promise.new_session(23), steps = promise.new_session(1);
     CHECK(promise.kept(logits_of(whole, promise.ids), 0));
     CHECK(promise.kept(logits_of(pieces, promise.text(0, count / 2)), 0));
     CHECK(promise.kept(logits_of(steps, promise.text(0, 40)), 0));
@@ -136,7 +144,7 @@ void check_instruction_sets(const Promise& promise) {
 }
 
 void check_last_of_evaluate(const Promise& promise) {
-  Session session = session_of(promise.model);
+  Session session = promise.new_session();
   int64_t done = 0;
   for (const int64_t piece : {1, 2, 13, 12, 31, 1}) {
     const auto last = session.evaluate(promise.text(done, piece));
@@ -147,7 +155,7 @@ void check_last_of_evaluate(const Promise& promise) {
 
 void check_rewind(const Promise& promise) {
   const int64_t count = static_cast<int64_t>(promise.ids.size());
-  Session session = session_of(promise.model);
+  Session session = promise.new_session();
   session.evaluate(promise.ids);
   for (const int64_t length : {int64_t{0}, int64_t{1}, int64_t{31}, int64_t{32}, int64_t{33}, count - 1}) {
     CAPTURE(length);
@@ -163,7 +171,7 @@ void check_rewind(const Promise& promise) {
 
 void check_fork(const Promise& promise) {
   const int64_t count = static_cast<int64_t>(promise.ids.size());
-  Session origin = session_of(promise.model);
+  Session origin = promise.new_session();
   origin.evaluate(promise.text(0, 30));
   Session fork = origin.fork();
   CHECK(fork.length() == 30);
@@ -179,7 +187,7 @@ void check_together(const Promise& promise) {
   for (const int n_threads : {1, 3}) {
     std::vector<Session> sessions;
     for (const int64_t length : past) {
-      sessions.push_back(session_of(promise.model, 256, n_threads));
+      sessions.push_back(promise.new_session(256, n_threads));
       if (length > 0) sessions.back().evaluate(promise.text(0, length));
     }
     std::vector<Session::Part> parts;
@@ -201,6 +209,7 @@ void check_capacity_and_observer(const Promise& promise) {
   ordinal::SessionOptions options;
   options.capacity = static_cast<int64_t>(promise.ids.size());
   options.n_threads = 2;
+  options.kv_dtype = promise.kv_dtype;
   int64_t told = 0;
   options.observer = [&](const ordinal::Observed& observed) {
     if (observed.name == "attn_mix") ++told;  // not one of those that come from several threads
@@ -229,6 +238,32 @@ TEST_CASE("model: logits have the same bits however they are computed (shared ke
 
 TEST_CASE("model: logits have the same bits however they are computed (keys and values per head, learned)") {
   check_everything({stored(middle_draft(5, "learned"), Dtype::f32), test::random_ids(4, kTokens, 777)});
+}
+
+TEST_CASE("model: logits have the same bits however they are computed (keys and values of 16 bits)") {
+  const auto per_head = stored(middle_draft(5, "learned"), Dtype::f32);
+  const auto shared = stored(middle_draft(1, "rope:pairing=half"), Dtype::q8_0);
+  for (const Dtype kv_dtype : {Dtype::f16, Dtype::bf16}) {
+    CAPTURE(dtype_info(kv_dtype).name);
+    check_everything({per_head, test::random_ids(7, std::min<int64_t>(kTokens, 110), 777), kv_dtype});
+    check_everything({shared, test::random_ids(8, 75, 777), kv_dtype});
+  }
+}
+
+TEST_CASE("model: keys and values of 16 bits take half the memory and change the logits a little") {
+  const Promise f32(stored(middle_draft(5, "learned"), Dtype::f32), test::random_ids(9, 90, 777));
+  const int64_t bytes = f32.new_session().cache_bytes();
+  for (const auto& [kv_dtype, most] : {std::pair{Dtype::f16, 0.02f}, {Dtype::bf16, 0.2f}}) {
+    CAPTURE(dtype_info(kv_dtype).name);
+    Session session = session_of(f32.model, kv_dtype);
+    CHECK(session.cache_bytes() * 2 == bytes);
+    const Logits found = logits_of(session, f32.ids);
+    float largest = 0;
+    for (size_t i = 0; i < found.size(); ++i) largest = std::max(largest, std::abs(found[i] - f32.expected[i]));
+    CHECK(largest > 0);
+    CHECK(largest < most);  // logits are of several units
+  }
+  CHECK(test::mentions(test::error_of([&] { session_of(f32.model, Dtype::q8_0); }), {"f32, f16 or bf16"}));
 }
 
 TEST_CASE("model: numbers that every kind holds give the same bits in every kind") {

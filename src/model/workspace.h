@@ -1,0 +1,67 @@
+// workspace.h: the memory that passes work in, made with the session so that a pass asks for none.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/products.h"
+#include "ordinal/model_file.h"
+
+namespace ordinal {
+
+struct SessionState;
+
+// Consecutive rows of a pass that belong to one session.
+struct PassPart {
+  SessionState* session;
+  std::span<const TokenId> tokens;
+  int64_t first_row;  // within the pass
+  int64_t past;       // tokens that the session's cache holds before these
+};
+
+// The workspace's buffers by name.
+enum Buffer : size_t { kX, kH, kQ, kK, kV, kMix, kSub, kGate, kUp, kNorm, kLogits, kLastRows, kBuffers };
+
+constexpr int64_t kLogitRows = 32;  // rows whose logits are held at once
+
+// Grows to the largest pass it has seen, and never to less than it has reserved.
+class Workspace {
+ public:
+  // Sets memory aside for passes of a session: up to `rows` rows, a cache of `capacity` tokens. The system hands it out
+  // when it is first written, so what is never used (a fork's, as a rule) costs nothing.
+  void reserve(const ModelConfig& config, int64_t rows, int64_t capacity, int n_threads);
+
+  // M rows of `cols` floats in `buffer`. Rows are padded to whole panels and by half a panel more, so that neighbouring
+  // rows do not share cache sets.
+  Rows rows(Buffer buffer, int64_t m, int64_t cols);
+
+  // Per thread, for attention over a tile of up to kTileRows rows of scores.
+  struct ThreadScratch {
+    static constexpr int64_t kTileRows = 12;
+    std::vector<float> q, scores, mix;
+
+    // Makes room for `keys` keys, out of memory for a whole cache of `capacity`. Returns the stride of a row of scores.
+    void reserve(int64_t head_dim, int64_t capacity);
+    int64_t make_room(int64_t head_dim, int64_t capacity, int64_t keys);
+  };
+  std::vector<ThreadScratch> threads;
+  RoundedRows rounded;
+
+  // A call that may take several passes: evaluate_together's notes on its parts.
+  struct Call {
+    std::vector<const SessionState*> named;
+    std::vector<int64_t> before;  // lengths of the sessions when the call came
+    std::vector<size_t> done;     // tokens of each part that earlier passes took
+    std::vector<PassPart> pass;
+    std::vector<size_t> ends;  // parts whose last token is in this pass
+    std::vector<std::span<const float>> logits;
+    void reserve(size_t parts);
+  };
+  Call call;
+
+ private:
+  std::vector<std::vector<float>> buffers_ = std::vector<std::vector<float>>(kBuffers);
+};
+
+}  // namespace ordinal
