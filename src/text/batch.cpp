@@ -178,7 +178,7 @@ class Batch {
       parts.push_back(*part);
       at_work.push_back(&slot);
     }
-    const std::vector<std::span<const float>> logits = Session::evaluate_together(parts);
+    const auto logits = Session::evaluate_together(parts);
     for (size_t i = 0; i < at_work.size(); ++i) at_work[i]->take(logits[i]);
   }
 

@@ -50,7 +50,9 @@ TEST_CASE("cli positions check: a check that fails ends with status 1 and a full
 
 TEST_CASE("cli positions check: a checkpoint, under its own scheme or another") {
   const std::string tales = repository("models/tales.ordinal");
-  const nlohmann::json own = json_of(run({"positions", "check", "-m", tales, "--json"}));
+  const nlohmann::json native = json_of(run({"positions", "check", "-m", tales, "--json"}));
+  CHECK(std::ranges::all_of(native, [](const nlohmann::json& row) { return row["scheme"] == "rope"; }));
+  const nlohmann::json own = json_of(run({"positions", "check", "learned", "-m", tales, "--json"}));
   Strings ids;
   for (const nlohmann::json& row : own) {
     CHECK(row["scheme"] == "learned");
