@@ -67,7 +67,8 @@ std::vector<Runner> make_runners(const std::shared_ptr<const Model>& model, repo
   return runners;
 }
 
-// Whether the weights were trained for what a row measures: an exact scheme is as its twin inside the trained length only.
+// Whether the weights were trained for what a row measures: an exact scheme is as its twin inside the trained length
+// only.
 bool is_trained(report::Standing standing, bool inside) {
   return standing == report::Standing::trained || standing == report::Standing::jointly ||
          (standing == report::Standing::exact && inside);
