@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <set>
 #include <span>
@@ -169,9 +168,9 @@ class Writer {
     fixed.header_bytes = json.size();
     fixed.file_bytes = static_cast<uint64_t>(file_bytes_);
     fixed.header_checksum = checksum_of(bytes_of(json));
-    std::vector<std::byte> out(sizeof fixed + json.size());
-    std::memcpy(out.data(), &fixed, sizeof fixed);
-    std::memcpy(out.data() + sizeof fixed, json.data(), json.size());
+    const auto first = std::as_bytes(std::span(&fixed, 1)), rest = bytes_of(json);
+    std::vector<std::byte> out(first.begin(), first.end());
+    out.insert(out.end(), rest.begin(), rest.end());
     return out;
   }
 
