@@ -1,6 +1,8 @@
 // positions.cpp: `ordinal positions`.
 #include "ordinal/position.h"
 
+#include <algorithm>
+
 #include "cli/commands.h"
 #include "cli/parser.h"
 #include "cli/terminal.h"
@@ -9,31 +11,88 @@
 
 namespace ordinal::cli {
 
+namespace {
+
+// What a scheme, or rope with a scaling, is and takes. GPT-2's heads stand in for a model.
+report::SchemeRow row_of(const SchemeInfo& info, const std::string& spec, const std::string& name) {
+  const AttentionShape shape{.n_layers = 12,
+                             .d_model = 768,
+                             .n_heads = 12,
+                             .n_kv_heads = 12,
+                             .head_dim = 64,
+                             .trained_length = 1024,
+                             .length = 1024};
+  report::SchemeRow row;
+  row.name = name;
+  row.kind = info.kind;
+  row.summary = info.summary;
+  row.acts_on = info.acts_on;
+  row.tensors = info.tensors;
+  row.source = info.source;
+  for (const SchemeParam& param : describe_position_scheme(spec, shape).params)
+    row.params.push_back({param.key, param.otherwise, param.allowed});
+  return row;
+}
+
+std::vector<report::SchemeRow> all_rows() {
+  std::vector<report::SchemeRow> rows;
+  for (const SchemeInfo& info : position_schemes()) {
+    rows.push_back(row_of(info, std::string(info.name), std::string(info.name)));
+    if (info.name != "rope") continue;
+    std::vector<std::string> rope_params;
+    for (const auto& param : rows.back().params) rope_params.push_back(param[0]);
+    for (const SchemeInfo& scaling : rope_scalings()) {
+      if (scaling.name == "none") continue;
+      const std::string spec = "rope:scaling=" + std::string(scaling.name);
+      rows.push_back(row_of(scaling, spec, spec));
+      rows.back().kind = info.kind;
+      rows.back().acts_on = info.acts_on;
+      std::erase_if(rows.back().params, [&](const auto& param) {  // rope's own stand there already
+        return param[0] == "scaling" || std::ranges::count(rope_params, param[0]) > 0;
+      });
+    }
+  }
+  return rows;
+}
+
+// A line of its own for what each scheme takes and where it was published.
+std::string list_of(const std::vector<report::SchemeRow>& schemes) {
+  std::vector<std::vector<std::string>> cells = {{"name", "kind", "what it does"}};
+  for (const report::SchemeRow& scheme : schemes) {
+    cells.push_back({scheme.name, scheme.kind, scheme.summary});
+    std::string params;
+    for (const auto& [key, otherwise, allowed] : scheme.params)
+      params += (params.empty() ? "" : ", ") + key + "=" + (otherwise.empty() ? "(" + allowed + ")" : otherwise);
+    if (!params.empty()) cells.push_back({"", "", "takes " + params});
+    if (!scheme.tensors.empty()) cells.push_back({"", "", "needs " + scheme.tensors});
+    cells.push_back({"", "", "from " + scheme.source});
+  }
+  return report::table(cells, "lll");
+}
+
+}  // namespace
+
 int run_positions(Arguments arguments) {
   if (!arguments.empty() && arguments[0] == "check") return run_positions_check(arguments.subspan(1));
   if (!arguments.empty() && arguments[0] == "plot") return run_positions_plot(arguments.subspan(1));
   std::optional<std::string> action;
   bool json = false;
-  Parser parser("positions",
-                "Lists the position schemes: what --position takes, as NAME or NAME:KEY=VALUE,KEY=VALUE. Relative ones "
-                "give the same scores when all positions move together.",
-                "ordinal positions list");
+  Parser parser(
+      "positions",
+      "Lists the position schemes and what each takes, with the defaults of a model of GPT-2's size: --position "
+      "NAME or NAME:KEY=VALUE,KEY=VALUE. Relative ones give the same scores when all positions move together.",
+      "ordinal positions list");
   parser.positional(
       "action", action,
       "list; or check or plot, which have options of their own: `ordinal positions check --help` [default: list]");
-  parser.flag("--json", json, "an array of name, kind, summary");
+  parser.flag("--json", json, "an array of objects with the same facts");
   if (!parser.parse(arguments)) return 0;
   if (action && *action != "list")
     throw UsageError{"positions has no action '" + report::escaped(*action) + "'\n  expected: list, check, plot",
                      "ordinal positions list"};
 
-  std::vector<report::SchemeRow> schemes;
-  std::vector<std::vector<std::string>> rows = {{"name", "kind", "what it does"}};
-  for (const SchemeInfo& info : position_schemes()) {
-    schemes.push_back({std::string(info.name), std::string(info.kind), std::string(info.summary)});
-    rows.push_back({schemes.back().name, schemes.back().kind, schemes.back().summary});
-  }
-  write_out(json ? report::to_json(schemes) + "\n" : report::table(rows, "lll"));
+  const std::vector<report::SchemeRow> schemes = all_rows();
+  write_out(json ? report::to_json(schemes) + "\n" : list_of(schemes));
   return 0;
 }
 

@@ -202,8 +202,19 @@ std::string to_json(const Diagnosed& result) {
 
 std::string to_json(std::span<const SchemeRow> schemes) {
   Json json = Json::array();
-  for (const SchemeRow& scheme : schemes)
-    json.push_back({{"name", scheme.name}, {"kind", scheme.kind}, {"summary", scheme.summary}});
+  for (const SchemeRow& scheme : schemes) {
+    Json params = Json::array();
+    for (const auto& [key, otherwise, allowed] : scheme.params)
+      params.push_back(
+          {{"key", key}, {"default", otherwise.empty() ? Json(nullptr) : Json(otherwise)}, {"allowed", allowed}});
+    json.push_back({{"name", scheme.name},
+                    {"kind", scheme.kind},
+                    {"summary", scheme.summary},
+                    {"acts_on", scheme.acts_on},
+                    {"tensors", scheme.tensors},
+                    {"source", scheme.source},
+                    {"params", std::move(params)}});
+  }
   return dump(json);
 }
 

@@ -1,6 +1,7 @@
 // results.h: results as plain structs, so that writing them down needs to know nothing of the engine.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -134,8 +135,11 @@ struct Diagnosed {
   std::vector<DiagnosisRow> rows;  // best first
 };
 
+// A position scheme, or a scaling of rope, as lists show it.
 struct SchemeRow {
   std::string name, kind, summary;
+  std::string acts_on, tensors, source;
+  std::vector<std::array<std::string, 3>> params;  // key, default ("" when it must be stated), what it may be
 };
 
 // A number that was measured and where it should lie; `expected` is "" when it is only shown.

@@ -110,9 +110,14 @@ TEST_CASE("cli positions: lists every scheme") {
   check_done(outcome);
   CHECK(run({"positions", "list"}).out == outcome.out);
   const nlohmann::json json = json_of(run({"positions", "--json"}));
-  CHECK(json.size() == ordinal::position_schemes().size());
+  CHECK(json.size() == ordinal::position_schemes().size() + ordinal::rope_scalings().size() - 1);  // none is rope
   for (const ordinal::SchemeInfo& scheme : ordinal::position_schemes())
     CHECK(outcome.out.find("\n" + std::string(scheme.name) + " ") != std::string::npos);
+  for (const nlohmann::json& scheme : json) {
+    CHECK_MESSAGE(outcome.out.find("from " + scheme["source"].get<std::string>()) != std::string::npos, scheme["name"]);
+    for (const nlohmann::json& param : scheme["params"])
+      CHECK_MESSAGE(outcome.out.find(param["key"].get<std::string>() + "=") != std::string::npos, param["key"]);
+  }
   check_failed(run({"positions", "dance"}), {"list"}, 2);
 }
 
