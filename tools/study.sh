@@ -4,7 +4,8 @@
 #   tools/study.sh TRAIN.txt VALID.txt [WORK_FOLDER]
 #
 # Every run has the same first weights, the same batches in the same order and the same budget (tools/train.py); only
-# the scheme differs. Writes WORK_FOLDER/study.md, the table of README.md, from `ordinal compare` on the held-out text. An
+# the scheme differs. Writes WORK_FOLDER/study.md, the tables of README.md, and docs/study.svg, its chart, from
+# `ordinal compare` on the held-out text. An
 # interrupted run goes on where it was. PYTHON names an interpreter with tools/train-requirements.txt.
 set -eu
 
@@ -36,4 +37,4 @@ for scheme in sinusoidal learned rope alibi t5_bias shaw none; do
       --tokens 40000 --lengths 32,64,128,256,512,1024 --json "$out/compare.json" -q >/dev/null
   }
 done
-"$python" tools/study_table.py "$work" >"$work/study.md"
+"$python" tools/study_table.py "$work" docs/study.svg >"$work/study.md"
