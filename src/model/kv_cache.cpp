@@ -38,9 +38,9 @@ KvCache::KvCache(const ModelConfig& config, int64_t capacity, Dtype dtype)
       n_layers_(config.n_layers),
       n_kv_heads_(config.n_kv_heads),
       head_dim_(config.head_dim),
-      capacity_(whole_panels(capacity)),
       value_panels_((config.head_dim + 31) / 32) {
-  const int64_t bytes = bytes_of(config, capacity, dtype);
+  const int64_t bytes = bytes_of(config, capacity, dtype);  // refuses what the next lines could not count
+  capacity_ = whole_panels(capacity);
   key_bytes_ = capacity_ * head_dim_ * item_bytes_;
   head_bytes_ = key_bytes_ + value_panels_ * value_panel_bytes();
   void* memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
