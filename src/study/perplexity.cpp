@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "ordinal/error.h"
+#include "text/utf8.h"
 
 namespace ordinal {
 namespace {
@@ -32,29 +33,23 @@ bool is_space(uint32_t c) {
          (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-// The character at `at` and its bytes; a byte that begins none stands for itself.
-std::pair<uint32_t, size_t> character_at(std::string_view text, size_t at) {
+// The character that `text` begins with, of `size` bytes, well-formed.
+uint32_t character_of(std::string_view text, size_t size) {
   const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<uint8_t>(text[i])); };
-  const uint32_t first = byte(at);
-  const size_t more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
-  if (at + more >= text.size()) return {first, 1};
-  uint32_t c = more == 0 ? first : first & (0x3fu >> more);
-  for (size_t i = 1; i <= more; ++i) {
-    if ((byte(at + i) & 0xc0) != 0x80) return {first, 1};
-    c = c << 6 | (byte(at + i) & 0x3f);
-  }
-  return {c, more + 1};
+  uint32_t c = size == 1 ? byte(0) : byte(0) & (0x7fu >> size);
+  for (size_t i = 1; i < size; ++i) c = c << 6 | (byte(i) & 0x3f);
+  return c;
 }
 
 void append(TokenStream& stream, std::string_view text, const Tokenizer& tokenizer, bool parse_special) {
   std::vector<bool> word_begins(text.size(), false);
   bool in_word = false;
   for (size_t at = 0; at < text.size();) {
-    const auto [c, size] = character_at(text, at);
-    const bool space = is_space(c);
+    const size_t size = utf8_length(text.substr(at));  // 0: a byte of no character, which is no space
+    const bool space = size > 0 && is_space(character_of(text.substr(at), size));
     word_begins[at] = !space && !in_word;
     in_word = !space;
-    at += size;
+    at += std::max<size_t>(size, 1);
   }
   for (const TextToken& token :
        tokenizer.encode_with_offsets(text, {.parse_special = parse_special, .add_bos = false})) {

@@ -22,10 +22,7 @@ Made byte_model(bool with_end = true) {
   random.config.vocab_size = 257;
   if (with_end) random.config.eos_ids = {256};
   ModelDraft draft = test::random_model(random);
-  draft.tokenizer.kind = "bytes";
-  for (int byte = 0; byte < 256; ++byte) draft.tokenizer.pieces.push_back(std::string(1, static_cast<char>(byte)));
-  draft.tokenizer.pieces.push_back("<|end|>");
-  draft.tokenizer.special_ids = {256};
+  draft.tokenizer = test::byte_tokenizer();
   Made made;
   made.model = Model::bind(write_model_in_memory(draft, "bytes"));
   made.tokenizer = make_tokenizer(made.model->file().tokenizer());
@@ -54,6 +51,9 @@ TEST_CASE("stream: a start token, every byte, and words as Python's split counts
                  "c\xe2\x80\xa8"
                  "d") == 4);                // no-break space, ideographic space, line separator
   CHECK(words_in("\xff\xfe x \xc2") == 3);  // bytes that are no characters are no space
+  CHECK(words_in("a\x85"
+                 "b\xa0"
+                 "c") == 1);  // nor are those whose numbers as characters would be spaces
 }
 
 TEST_CASE("stream: documents are encoded apart, an end token after each") {
