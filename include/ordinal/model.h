@@ -45,6 +45,9 @@ struct Weights {
   Linear output;  // [V, D]; the same panels as token_embd when tied
 };
 
+// What a position scheme may know of a model of this config; `length`: the most positions that will be used.
+AttentionShape attention_shape(const ModelConfig& config, int64_t length);
+
 // A model ready to run: immutable, shared by any number of sessions and threads.
 class Model {
  public:

@@ -12,27 +12,10 @@
 namespace ordinal::cli {
 namespace {
 
-std::vector<std::string> items_of(const std::string& list) {
-  std::vector<std::string> items;
-  for (size_t at = 0; at <= list.size();) {
-    const size_t comma = std::min(list.find(',', at), list.size());
-    items.push_back(list.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return items;
-}
-
-// "1,2" as numbers. Throws UsageError.
-std::vector<int64_t> whole_numbers(const std::string& list, const std::string& what) {
-  std::vector<int64_t> numbers;
-  for (const std::string& item : items_of(list)) numbers.push_back(parse_integer(item, what));
-  return numbers;
-}
-
 template <class Parse>
 auto all_of(const std::string& list, Parse parse) {
   std::vector<decltype(parse(list))> values;
-  for (const std::string& item : items_of(list)) values.push_back(parse(item));
+  for (const std::string& item : split_list(list)) values.push_back(parse(item));
   return values;
 }
 
@@ -139,8 +122,8 @@ int run_bench(Arguments arguments) {
     throw UsageError{"a shape and a model are both given\n  expected: one of --shape and -m", ""};
 
   const Notes notes(o.quiet);
-  const std::vector<int64_t> threads = whole_numbers(o.threads, "-t"), prompts = whole_numbers(o.prompt, "-p"),
-                             depths = whole_numbers(o.depth, "-d");
+  const std::vector<int64_t> threads = parse_integers(o.threads, "-t"), prompts = parse_integers(o.prompt, "-p"),
+                             depths = parse_integers(o.depth, "-d");
   for (const int64_t count : threads)
     if (count < 1 || count > 1024)
       throw Error("the number of threads makes no sense", "1 to 1024", std::to_string(count));
@@ -152,7 +135,7 @@ int run_bench(Arguments arguments) {
     throw Error("the number of repeats makes no sense", "1 to 1000", std::to_string(o.repeats));
   const std::vector<Dtype> kv_dtypes = all_of(o.kv_dtype, kv_dtype_from_name);
   const std::vector<Dtype> dtypes = o.shape.empty() ? std::vector<Dtype>(1) : all_of(o.dtype, dtype_from_name);
-  const std::vector<std::string> names = o.shape.empty() ? std::vector{model_path(o.model)} : items_of(o.shape);
+  const std::vector<std::string> names = o.shape.empty() ? std::vector{model_path(o.model)} : split_list(o.shape);
   if (!o.shape.empty())
     for (const std::string& name : names)
       if (std::ranges::find(bench_shapes(), name, &BenchShape::name) == bench_shapes().end())

@@ -1,8 +1,6 @@
 // compare.cpp: `ordinal compare`.
 #include "study/compare.h"
 
-#include <cstdlib>
-
 #include <chrono>
 
 #include "cli/commands.h"
@@ -10,7 +8,6 @@
 #include "cli/pictures.h"
 #include "cli/terminal.h"
 #include "cli/texts.h"
-#include "format/output_file.h"
 #include "ordinal/error.h"
 #include "report/compared_html.h"
 #include "report/compared_text.h"
@@ -32,23 +29,6 @@ struct Options {
   std::optional<std::string> html, json, csv;
   bool quiet = false;
 };
-
-std::vector<int64_t> read_lengths(const std::string& text) {
-  std::vector<int64_t> lengths;
-  for (size_t at = 0; !text.empty() && at <= text.size();) {
-    const size_t end = std::min(text.find(',', at), text.size());
-    lengths.push_back(parse_integer(text.substr(at, end - at), "--lengths"));
-    at = end + 1;
-  }
-  return lengths;
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  if (path == "-") return write_out(text);
-  OutputFile file = OutputFile::on_disk(path);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
-}
 
 // As it can be typed again.
 std::string command_line(Arguments arguments) {
@@ -73,13 +53,7 @@ std::vector<report::SchemePicture> pictures_of(const report::Compared& result, c
     PictureInput input;
     input.spec = scheme.position;
     input.model = opened.model;
-    input.shape = {.n_layers = c.n_layers,
-                   .d_model = c.d_model,
-                   .n_heads = c.n_heads,
-                   .n_kv_heads = c.n_kv_heads,
-                   .head_dim = c.head_dim,
-                   .trained_length = c.max_seq_len,
-                   .length = c.max_seq_len};
+    input.shape = attention_shape(c, c.max_seq_len);
     report::Figure figure = picture.draw(input);
     figure.id = "scheme-" + std::to_string(drawn.size() + 1);
     drawn.push_back({scheme.position, report::to_svg(figure, report::SvgPlace::page), figure.description});
@@ -114,15 +88,14 @@ int run_compare(Arguments arguments) {
   parser.option("--csv", "FILE", o.csv, "write the rows as CSV; - for standard output, in place of the tables");
   parser.flag("-q,--quiet", o.quiet, "no notes on standard error");
   if (!parser.parse(arguments)) return 0;
-  if (o.threads < 0 || o.threads > 1024)
-    throw Error("the number of threads (-t) is out of range", "0 to 1024", std::to_string(o.threads));
+  check_range("the number of threads (-t)", o.threads, 0, kMostThreads);
   if (o.new_tokens < 0 || o.tokens < 0)
     throw Error("a number of tokens is below 0", "0 or more", std::to_string(std::min(o.new_tokens, o.tokens)));
   if ((o.html == "-") + (o.json == "-") + (o.csv == "-") > 1)
     throw UsageError{"two results for standard output\n  expected: one of --html, --json and --csv with -", ""};
   CompareOptions options;
   if (!o.positions.empty()) options.positions = split_position_list(o.positions);
-  options.lengths = read_lengths(o.lengths);
+  if (!o.lengths.empty()) options.lengths = parse_integers(o.lengths, "--lengths");
   options.new_tokens = o.new_tokens;
   options.seed = o.seed.value_or(1);
   options.n_threads = static_cast<int>(o.threads);
@@ -164,11 +137,10 @@ int run_compare(Arguments arguments) {
   result.headlines = headlines_of(result);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
-  if (o.html) write_file(*o.html, report::to_html(result, pictures_of(result, opened)));
-  if (o.json) write_file(*o.json, report::to_json(result) + "\n");
-  if (o.csv) write_file(*o.csv, report::to_csv(result));
-  if (o.json != "-" && o.csv != "-" && o.html != "-")
-    write_out(report::to_text(result, output_is_terminal() && std::getenv("NO_COLOR") == nullptr));
+  if (o.html) write_result(*o.html, report::to_html(result, pictures_of(result, opened)));
+  if (o.json) write_result(*o.json, report::to_json(result) + "\n");
+  if (o.csv) write_result(*o.csv, report::to_csv(result));
+  if (o.json != "-" && o.csv != "-" && o.html != "-") write_out(report::to_text(result, output_takes_colour()));
   for (const std::optional<std::string>& file : {o.html, o.json, o.csv})
     if (file && *file != "-") notes.say("wrote " + *file);
   notes.say(report::fixed(result.seconds, 1) + " s");

@@ -56,11 +56,9 @@ int run_diagnose(Arguments arguments) {
   if (!parser.parse(arguments)) return 0;
   if (named && model.model) throw UsageError{"the model is given twice\n  expected: an argument or -m", ""};
   if (named) model.model = named;
-  if (tokens < 8 || tokens > 1 << 24)
-    throw Error("--tokens is out of range", "8 to " + std::to_string(1 << 24), std::to_string(tokens));
+  check_range("--tokens", tokens, 8, 1 << 24);
   if (rows_shown < 0) throw Error("--top is out of range", "0 or more", std::to_string(rows_shown));
-  if (threads < 0 || threads > 1024)
-    throw Error("the number of threads (-t) is out of range", "0 to 1024", std::to_string(threads));
+  check_range("the number of threads (-t)", threads, 0, kMostThreads);
 
   watch_signals();
   const Notes notes(quiet);

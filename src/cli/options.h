@@ -43,6 +43,11 @@ std::unique_ptr<Tokenizer> open_tokenizer(const ModelOptions& options, const Not
 // Whether a path is, or is meant to be, a file of our own format.
 bool is_model_file(const std::string& path);
 
+inline constexpr int64_t kMostThreads = 1024;
+
+// Throws Error unless `value` is in low .. high; `meaning` follows the range in the message.
+void check_range(const std::string& what, int64_t value, int64_t low, int64_t high, const std::string& meaning = "");
+
 // How the model is run.
 struct RunOptions {
   std::string position = "native";

@@ -2,6 +2,7 @@
 #include "cli/parser.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <utility>
@@ -52,6 +53,22 @@ std::string wrapped(const std::string& text, size_t indent) {
 
 int64_t parse_integer(const std::string& text, const std::string& what) {
   return parse_all<int64_t>(text, what, kWhole);
+}
+
+std::vector<std::string> split_list(const std::string& text) {
+  std::vector<std::string> items;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    items.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return items;
+}
+
+std::vector<int64_t> parse_integers(const std::string& text, const std::string& what) {
+  std::vector<int64_t> numbers;
+  for (const std::string& item : split_list(text)) numbers.push_back(parse_integer(item, what));
+  return numbers;
 }
 
 float parse_number(const std::string& text, const std::string& what) {

@@ -48,6 +48,9 @@ class Parser {
 
 // Numbers as text has them, all of the text. Throws UsageError naming `what`.
 int64_t parse_integer(const std::string& text, const std::string& what);
+// Items with commas between them: "1,2" has two, "1,," three. parse_integers reads each as a number.
+std::vector<std::string> split_list(const std::string& text);
+std::vector<int64_t> parse_integers(const std::string& text, const std::string& what);
 float parse_number(const std::string& text, const std::string& what);
 
 }  // namespace ordinal::cli

@@ -3,7 +3,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -43,7 +42,7 @@ int digits_of(const report::CheckRow& row) {
 }
 
 std::string table_of(const std::vector<report::CheckRow>& rows) {
-  const bool colored = output_is_terminal() && std::getenv("NO_COLOR") == nullptr;
+  const bool colored = output_takes_colour();
   const auto verdict = [&](const report::CheckRow& row) -> std::string {
     const bool shown = row.pass && row.expected.empty();
     const std::string word = shown ? "shown" : row.pass ? "pass" : "FAIL";

@@ -5,7 +5,6 @@
 #include "cli/options.h"
 #include "cli/pictures.h"
 #include "cli/terminal.h"
-#include "format/output_file.h"
 #include "ordinal/error.h"
 #include "report/text.h"
 
@@ -24,22 +23,17 @@ struct Options {
   bool example = false, quiet = false;
 };
 
-void check_range(const std::string& name, const std::optional<int64_t>& value, int64_t low, int64_t high) {
-  if (value && (*value < low || *value > high))
-    throw Error(name + " is out of range", std::to_string(low) + " to " + std::to_string(high), std::to_string(*value));
-}
-
 void check(const Options& o) {
   if (!o.spec) throw UsageError{"no position scheme was named", "ordinal positions plot sinusoidal -o sinusoidal.svg"};
   if (!o.output) throw UsageError{"no file was named for the picture", "-o FILE.svg, or -o - for standard output"};
   if (o.example && o.model.model)
     throw UsageError{"--example stands in for a model's tables; it does not go with -m", "leave one of them out"};
   if (!o.model.vocab.empty() && !o.model.model) throw UsageError{"--vocab is of a checkpoint, and there is none", "-m"};
-  check_range("--ctx", o.ctx, 1, int64_t{1} << 40);
-  check_range("--positions", o.positions, 1, kMostPositions);
-  check_range("--dims", o.dims, 2, kMostDims);
-  check_range("--heads", o.heads, 1, kMostHeads);
-  check_range("the number of threads (-t)", o.threads, 0, 1024);
+  if (o.ctx) check_range("--ctx", *o.ctx, 1, int64_t{1} << 40);
+  if (o.positions) check_range("--positions", *o.positions, 1, kMostPositions);
+  if (o.dims) check_range("--dims", *o.dims, 2, kMostDims);
+  if (o.heads) check_range("--heads", *o.heads, 1, kMostHeads);
+  check_range("the number of threads (-t)", o.threads, 0, kMostThreads);
 }
 
 // Of the model, or of one made up: GPT-2's heads, and a width that a picture can show.
@@ -53,14 +47,7 @@ AttentionShape shape_of(const Options& o, const Model* model) {
             .head_dim = 64,
             .trained_length = trained,
             .length = o.ctx.value_or(trained)};
-  const ModelConfig& c = model->config();
-  return {.n_layers = c.n_layers,
-          .d_model = c.d_model,
-          .n_heads = c.n_heads,
-          .n_kv_heads = c.n_kv_heads,
-          .head_dim = c.head_dim,
-          .trained_length = c.max_seq_len,
-          .length = o.ctx.value_or(c.max_seq_len)};
+  return attention_shape(model->config(), o.ctx.value_or(model->config().max_seq_len));
 }
 
 // The text of a picture, and a session that holds it; for loss by position a window of it is enough.
@@ -79,13 +66,6 @@ void add_text(const Options& o, const Picture& picture, const OpenedModel& opene
     run.ctx = needed;
   }
   input.session = open_session(opened, run, {.prompt_length = needed}, notes).options();
-}
-
-void write_picture(const std::string& path, const std::string& svg) {
-  if (path == "-") return write_out(svg);
-  OutputFile file = OutputFile::on_disk(path);
-  file.write(std::as_bytes(std::span(svg)));
-  file.commit();
 }
 
 std::string kind_help() {
@@ -171,7 +151,7 @@ int run_positions_plot(Arguments arguments) {
     progress.update(done, total);
   };
   const std::string svg = report::to_svg(picture.draw(input));
-  write_picture(*o.output, svg);
+  write_result(*o.output, svg);
   if (*o.output != "-")
     notes.say("wrote " + *o.output + ": " + std::string(picture.name) + " of " + input.spec + ", " +
               report::byte_size(static_cast<int64_t>(svg.size())));

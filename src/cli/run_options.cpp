@@ -11,14 +11,8 @@
 namespace ordinal::cli {
 namespace {
 
-constexpr int64_t kMostThreads = 1024, kLongest = int64_t{1} << 40;
+constexpr int64_t kLongest = int64_t{1} << 40;
 constexpr int64_t kMuchMemory = int64_t{256} << 20;
-
-void check_range(const std::string& what, int64_t value, int64_t low, int64_t high, const std::string& meaning) {
-  if (value < low || value > high)
-    throw Error(what + " is out of range", std::to_string(low) + " to " + std::to_string(high) + meaning,
-                std::to_string(value));
-}
 
 [[noreturn]] void refuse_prompt(const OpenedModel& opened, const RunOptions& options, const SessionNeeds& needs,
                                 const Session& session) {
@@ -33,6 +27,12 @@ void check_range(const std::string& what, int64_t value, int64_t low, int64_t hi
 }
 
 }  // namespace
+
+void check_range(const std::string& what, int64_t value, int64_t low, int64_t high, const std::string& meaning) {
+  if (value < low || value > high)
+    throw Error(what + " is out of range", std::to_string(low) + " to " + std::to_string(high) + meaning,
+                std::to_string(value));
+}
 
 void RunOptions::add_to(Parser& parser) {
   parser.option("--position", "SPEC", position,

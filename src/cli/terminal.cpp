@@ -10,9 +10,12 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <span>
 #include <utility>
 
+#include "format/output_file.h"
 #include "ordinal/error.h"
 #include "report/text.h"
 
@@ -63,7 +66,15 @@ void write_out(std::string_view text) {
   }
 }
 
+void write_result(const std::string& path, std::string_view text) {
+  if (path == "-") return write_out(text);
+  OutputFile file = OutputFile::on_disk(path);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
 bool output_is_terminal() { return isatty(STDOUT_FILENO) != 0; }
+bool output_takes_colour() { return output_is_terminal() && std::getenv("NO_COLOR") == nullptr; }
 bool input_is_terminal() { return isatty(STDIN_FILENO) != 0; }
 
 std::string read_input() { return read_all(STDIN_FILENO, "standard input"); }

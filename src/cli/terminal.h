@@ -23,7 +23,10 @@ void prepare_streams();
 
 // Writes to standard output at once. Throws ClosedPipe, or Error when the system refuses (disk full).
 void write_out(std::string_view text);
+// To a file, which is written whole or not at all, or with "-" to standard output.
+void write_result(const std::string& path, std::string_view text);
 bool output_is_terminal();
+bool output_takes_colour();  // a terminal, and NO_COLOR is not set
 bool input_is_terminal();
 
 // Everything on standard input, or in a file. Throws Error when it cannot be read, Interrupted on a signal.

@@ -97,16 +97,18 @@ Model::Model(ModelFile file) : file_(std::move(file)) {
   }
 }
 
+AttentionShape attention_shape(const ModelConfig& c, int64_t length) {
+  return {.n_layers = c.n_layers,
+          .d_model = c.d_model,
+          .n_heads = c.n_heads,
+          .n_kv_heads = c.n_kv_heads,
+          .head_dim = c.head_dim,
+          .trained_length = c.max_seq_len,
+          .length = length};
+}
+
 std::shared_ptr<const PositionScheme> Model::make_scheme(std::string_view spec, int64_t length) const {
-  const ModelConfig& c = config();
-  const AttentionShape shape{.n_layers = c.n_layers,
-                             .d_model = c.d_model,
-                             .n_heads = c.n_heads,
-                             .n_kv_heads = c.n_kv_heads,
-                             .head_dim = c.head_dim,
-                             .trained_length = c.max_seq_len,
-                             .length = length};
-  return make_position_scheme(expand_native(spec, file_.notes().position), shape,
+  return make_position_scheme(expand_native(spec, file_.notes().position), attention_shape(config(), length),
                               [this](std::string_view name) { return file_.find(name); });
 }
 
