@@ -13,7 +13,7 @@
 #include "convert/stored.h"
 #include "convert/tokenizer_files.h"
 #include "ordinal/error.h"
-#include "ordinal/position.h"
+#include "ordinal/model.h"
 
 namespace ordinal::convert {
 namespace {
@@ -211,13 +211,7 @@ void add_positions(ModelDraft& draft, Weights& weights, const Gpt2Config& facts,
     add(name.substr(kTablePrefix.size()), weights.take(name, shape), shape);
   }
 
-  const AttentionShape shape{.n_layers = c.n_layers,
-                             .d_model = c.d_model,
-                             .n_heads = c.n_heads,
-                             .n_kv_heads = c.n_kv_heads,
-                             .head_dim = c.head_dim,
-                             .trained_length = c.max_seq_len,
-                             .length = c.max_seq_len};
+  const AttentionShape shape = attention_shape(c, c.max_seq_len);
   const auto canonical = [&](const std::string& spec) {
     return make_position_scheme(spec, shape,
                                 [&](std::string_view name) {

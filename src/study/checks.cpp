@@ -95,13 +95,7 @@ void add_rope(Checks& checks, const Model& model, std::string_view spec) {
   const ModelConfig& c = model.config();
   const std::shared_ptr<const PositionScheme> scheme = model.make_scheme(spec, kLength);
   const std::string& name = scheme->spec();
-  const AttentionShape shape{.n_layers = c.n_layers,
-                             .d_model = c.d_model,
-                             .n_heads = c.n_heads,
-                             .n_kv_heads = c.n_kv_heads,
-                             .head_dim = c.head_dim,
-                             .trained_length = c.max_seq_len,
-                             .length = kLength};
+  const AttentionShape shape = attention_shape(c, kLength);
   const TensorLookup lookup = [&](std::string_view tensor) { return model.file().find(tensor); };
   const Rotation rotation = rotation_of(spec, shape, lookup);
   const HeadTurn formula = formula_turn(rotation, name, c.head_dim), engine = engine_turn(scheme, name, c.head_dim);

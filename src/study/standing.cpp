@@ -43,13 +43,7 @@ Stand stand_of(const Model& model, const std::string& spec, int64_t length) {
               : "the weights were trained under " + std::to_string(trained_specs.size()) + " schemes, this among them";
     return stand;
   }
-  const AttentionShape shape{.n_layers = c.n_layers,
-                             .d_model = c.d_model,
-                             .n_heads = c.n_heads,
-                             .n_kv_heads = c.n_kv_heads,
-                             .head_dim = c.head_dim,
-                             .trained_length = c.max_seq_len,
-                             .length = length};
+  const AttentionShape shape = attention_shape(c, length);
   for (const std::string& other : trained_specs)
     if (schemes_agree(scheme, *model.make_scheme(other, length), shape, std::min(length, c.max_seq_len))) {
       stand.standing = exact;
