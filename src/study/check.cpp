@@ -51,26 +51,6 @@ Check check_shown(CheckLabel label, double measured) {
   return {.label = std::move(label), .measured = measured, .expected = "", .tolerance = {}};
 }
 
-double CheckRandom::uniform() {
-  uint64_t bits = state_ += 0x9e3779b97f4a7c15u;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
-  bits ^= bits >> 31;
-  return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
-}
-
-// Box and Muller 1958, one of the pair.
-double CheckRandom::normal() {
-  const double radius = std::sqrt(-2 * std::log(uniform()));
-  return radius * std::cos(2 * std::numbers::pi * uniform());
-}
-
-std::vector<double> CheckRandom::normals(size_t count) {
-  std::vector<double> values(count);
-  for (double& value : values) value = normal();
-  return values;
-}
-
 std::vector<double> softmax_of(std::vector<double> scores) {
   const double most = *std::max_element(scores.begin(), scores.end());
   double sum = 0;

@@ -36,18 +36,6 @@ Check check_below(CheckLabel label, double measured, double bound);  // strictly
 Check check_between(CheckLabel label, double measured, double low, double high);
 Check check_shown(CheckLabel label, double measured);  // a number worth seeing, right or wrong for no one
 
-// The same numbers on every machine for one seed (splitmix64).
-class CheckRandom {
- public:
-  explicit CheckRandom(uint64_t seed) : state_(seed) {}
-  double uniform();  // (0, 1)
-  double normal();   // mean 0, deviation 1
-  std::vector<double> normals(size_t count);
-
- private:
-  uint64_t state_;
-};
-
 inline double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];

@@ -11,6 +11,7 @@
 #include "model/forward.h"
 #include "position/scheme.h"
 #include "study/check.h"
+#include "study/random_numbers.h"
 
 namespace ordinal {
 namespace {
@@ -58,8 +59,8 @@ class Builder {
     uint64_t seed = 7;
     for (const char c : name) seed = seed * 31 + static_cast<unsigned char>(c);
     const int64_t cols = shape.back();
-    const auto read = [random = CheckRandom(seed), cols, centre, deviation](int64_t, int64_t count,
-                                                                            float* out) mutable {
+    const auto read = [random = RandomNumbers(seed), cols, centre, deviation](int64_t, int64_t count,
+                                                                              float* out) mutable {
       for (int64_t i = 0; i < count * cols; ++i) out[i] = static_cast<float>(centre + deviation * random.normal());
     };
     draft_.tensors.push_back({name, std::move(shape), Dtype::f32, read});

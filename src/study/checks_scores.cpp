@@ -1,5 +1,6 @@
 // checks_scores.cpp: see checks_scores.h.
 #include "study/checks_scores.h"
+#include "study/random_numbers.h"
 
 #include <algorithm>
 #include <bit>
@@ -65,7 +66,7 @@ HeadTurn engine_turn(const std::shared_ptr<const PositionScheme>& scheme, const 
 
 // Queries and keys that are somewhat alike, so that no score is next to nothing; floats, for both kinds of arithmetic.
 Check check_distance_only(const HeadTurn& head) {
-  CheckRandom random(3);
+  RandomNumbers random(3);
   double difference = 0;
   const double scale = 1 / std::sqrt(static_cast<double>(head.head_dim));
   for (int sample = 0; sample < 8; ++sample) {
@@ -82,7 +83,7 @@ Check check_distance_only(const HeadTurn& head) {
 }
 
 Check check_turn(const HeadTurn& engine, const HeadTurn& formula) {
-  CheckRandom random(4);
+  RandomNumbers random(4);
   double error = 0;
   std::vector<double> head;
   for (int64_t c = 0; c < engine.head_dim; ++c) head.push_back(2 * random.uniform() - 1);

@@ -1,5 +1,6 @@
 // checks_sinusoid.cpp: see checks_sinusoid.h.
 #include "study/checks_sinusoid.h"
+#include "study/random_numbers.h"
 
 #include <algorithm>
 #include <array>
@@ -33,7 +34,7 @@ std::vector<std::vector<float>> as_floats(const std::vector<std::vector<double>>
 
 // Vectors of numbers from N(0, 1).
 std::vector<std::vector<float>> random_tokens(int64_t count, int64_t d_model) {
-  CheckRandom random(9);
+  RandomNumbers random(9);
   std::vector<std::vector<double>> rows;
   for (int64_t i = 0; i < count; ++i) rows.push_back(random.normals(static_cast<size_t>(d_model)));
   return as_floats(rows);

@@ -31,8 +31,6 @@ struct Pass {
 // What one scheme gathers in one pass.
 struct Tally {
   std::vector<double> nll, delta;
-  double kl = 0;
-  int64_t agreed = 0;
   std::vector<double> loss;
   std::vector<int64_t> counts;
 };
@@ -88,16 +86,11 @@ void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pas
     tally.loss.resize(static_cast<size_t>((pass.length + step - 1) / step));
     tally.counts.resize(tally.loss.size());
   }
-  if (matrix) {
-    result.kl.assign(count, std::vector<double>(count));
-    result.top1 = result.kl;
-  }
+  const size_t sources = matrix ? count : has_native ? 1 : 0;
+  std::vector<std::vector<double>> kl(sources, std::vector<double>(count)), top1 = kl;
   std::vector<TokenId> best(count);
   std::vector<double> nll(count);
   int64_t bytes = 0;
-  const auto divergence = [](const Prediction& p, size_t a, size_t b) {
-    return kl_divergence(p.logits[a], p.log_sums[a], p.logits[b], p.log_sums[b]);
-  };
   const auto sink = [&](const Prediction& p) {
     const auto at = static_cast<size_t>(p.target);
     bytes += stream.bytes[at];
@@ -109,16 +102,13 @@ void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pas
       tally.nll.push_back(nll[s]);
       tally.loss[place] += nll[s];
       ++tally.counts[place];
-      if (!has_native) continue;
-      tally.delta.push_back(nll[s] - nll[0]);
-      if (s > 0) tally.kl += divergence(p, 0, s);
-      tally.agreed += best[s] == best[0] ? 1 : 0;
+      if (has_native) tally.delta.push_back(nll[s] - nll[0]);
     }
-    if (!matrix) return;
-    for (size_t a = 0; a < count; ++a)
+    // From the native scheme, which is the first, or from all.
+    for (size_t a = 0; a < sources; ++a)
       for (size_t b = 0; b < count; ++b) {
-        if (a != b) result.kl[a][b] += divergence(p, a, b);
-        result.top1[a][b] += best[a] == best[b] ? 1 : 0;
+        if (a != b) kl[a][b] += kl_divergence(p.logits[a], p.log_sums[a], p.logits[b], p.log_sums[b]);
+        top1[a][b] += best[a] == best[b] ? 1 : 0;
       }
   };
   std::vector<Session> sessions;
@@ -147,8 +137,8 @@ void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pas
       row.delta_nll = delta.mean;
       row.delta_low = delta.mean - kTwoSided95 * delta.std_error;
       row.delta_high = delta.mean + kTwoSided95 * delta.std_error;
-      row.kl = tally.kl / scored;
-      row.top1_agreement = static_cast<double>(tally.agreed) / scored;
+      row.kl = kl[0][s] / scored;
+      row.top1_agreement = top1[0][s] / scored;
     }
     if (!pass.sliding)
       for (size_t i = 0; i < tally.loss.size(); ++i)
@@ -165,10 +155,12 @@ void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pas
     scheme.ms_per_token = 1e3 * seconds[a] / static_cast<double>(fed);
     scheme.cache_bytes = sessions[a].cache_bytes();
     for (size_t b = 0; b < count; ++b) {
-      result.kl[a][b] /= scored;
-      result.top1[a][b] /= scored;
+      kl[a][b] /= scored;
+      top1[a][b] /= scored;
     }
   }
+  result.kl = std::move(kl);
+  result.top1 = std::move(top1);
 }
 
 // Nats per token when each is predicted by its frequency in the text itself.

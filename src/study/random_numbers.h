@@ -1,9 +1,11 @@
-// random_numbers.h: numbers that are the same everywhere for one seed, for samples and example tables.
+// random_numbers.h: numbers that are the same everywhere for one seed, for samples, checks and example tables.
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numbers>
+#include <vector>
 
 namespace ordinal {
 
@@ -23,6 +25,11 @@ class RandomNumbers {
   double normal() {
     const double radius = std::sqrt(-2 * std::log(uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
+  }
+  std::vector<double> normals(size_t count) {
+    std::vector<double> values(count);
+    for (double& value : values) value = normal();
+    return values;
   }
 
  private:

@@ -1,5 +1,6 @@
 // toy_network.cpp: see toy_network.h.
 #include "study/toy_network.h"
+#include "study/random_numbers.h"
 
 #include <algorithm>
 #include <numeric>
@@ -15,7 +16,7 @@ struct ToyMatrix {
   size_t n, k;
   std::vector<double> weights;
 
-  ToyMatrix(size_t rows, size_t cols, CheckRandom& random) : n(rows), k(cols), weights(random.normals(rows * cols)) {
+  ToyMatrix(size_t rows, size_t cols, RandomNumbers& random) : n(rows), k(cols), weights(random.normals(rows * cols)) {
     for (double& weight : weights) weight /= std::sqrt(static_cast<double>(cols));
   }
   std::vector<double> operator()(const std::vector<double>& x) const {
@@ -69,14 +70,14 @@ std::string where(const ToyNetwork& network) {
 }  // namespace
 
 DoubleRows toy_rows(int64_t count) {
-  CheckRandom random(5);
+  RandomNumbers random(5);
   DoubleRows rows;
   for (int64_t r = 0; r < count; ++r) rows.push_back(random.normals(kWidth));
   return rows;
 }
 
 ToyResult run_toy(const ToyNetwork& network, const DoubleRows& rows, int64_t first_position) {
-  CheckRandom random(6);
+  RandomNumbers random(6);
   ToyResult result{.rows = rows, .outputs = {}, .weights = {}};
   DoubleRows& x = result.rows;
   for (int64_t layer = 0; layer < network.n_layers; ++layer) {
