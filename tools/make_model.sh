@@ -3,9 +3,8 @@
 #
 #   tools/make_model.sh TRAIN.txt VALID.txt [WORK_FOLDER]
 #
-# An interrupted training continues where its last checkpoint was; a finished one is not repeated. PYTHON names an
-# interpreter that has the packages of tools/train-requirements.txt; without it a virtual environment is made in
-# build/venv.
+# An interrupted training continues where its last checkpoint was; a finished one is not repeated. PYTHON names
+# the interpreter, see tools/training_python.sh.
 set -eu
 
 if [ $# -lt 2 ]; then
@@ -22,13 +21,7 @@ if [ ! -x build/release/ordinal ]; then
   exit 1
 fi
 
-if [ -z "${PYTHON:-}" ]; then
-  PYTHON=build/venv/bin/python
-  if ! "$PYTHON" -c 'import torch, tokenizers, safetensors, transformers' 2>/dev/null; then
-    python3 -m venv build/venv
-    "$PYTHON" -m pip install --quiet -r tools/train-requirements.txt
-  fi
-fi
+. tools/training_python.sh
 
 # The defaults of train.py are the shipped model's settings.
 resume=

@@ -5,8 +5,8 @@
 #
 # Every run has the same first weights, the same batches in the same order and the same budget (tools/train.py); only
 # the scheme differs. Writes WORK_FOLDER/study.md, the tables of README.md, and docs/study.svg, its chart, from
-# `ordinal compare` on the held-out text. An
-# interrupted run goes on where it was. PYTHON names an interpreter with tools/train-requirements.txt.
+# `ordinal compare` on the held-out text. An interrupted run goes on where it was. PYTHON names the interpreter, see
+# tools/training_python.sh.
 set -eu
 
 if [ $# -lt 2 ]; then
@@ -17,18 +17,14 @@ train=$(realpath "$1") valid=$(realpath "$2")
 root=$(dirname "$(dirname "$(realpath "$0")")")
 work=$(realpath -m "${3:-$root/build/study}")
 cd "$root"
-python=${PYTHON:-build/venv/bin/python}
-if ! "$python" -c 'import torch, tokenizers, safetensors' 2>/dev/null; then
-  python3 -m venv build/venv
-  "$python" -m pip install --quiet -r tools/train-requirements.txt
-fi
+. tools/training_python.sh
 
 for scheme in sinusoidal learned rope alibi t5_bias shaw none; do
   out=$work/$scheme
   mkdir -p "$out"
   resume=
   [ ! -f "$out/last.pt" ] || resume=--resume
-  [ -f "$out/result.json" ] || "$python" tools/train.py --train "$train" --valid "$valid" --out "$out" $resume \
+  [ -f "$out/result.json" ] || "$PYTHON" tools/train.py --train "$train" --valid "$valid" --out "$out" $resume \
     --position $scheme --vocab 2048 --ctx 128 --width 128 --heads 4 --layers 4 --hidden 512 --steps 1200 \
     --threads "${THREADS:-1}" --eval-every 400 --save-every 400
   [ -f "$out/compare.json" ] || {
@@ -37,4 +33,4 @@ for scheme in sinusoidal learned rope alibi t5_bias shaw none; do
       --tokens 40000 --lengths 32,64,128,256,512,1024 --json "$out/compare.json" -q >/dev/null
   }
 done
-"$python" tools/study_table.py "$work" docs/study.svg >"$work/study.md"
+"$PYTHON" tools/study_table.py "$work" docs/study.svg >"$work/study.md"
