@@ -12,15 +12,6 @@ const Scratch& scratch() {
   return made;
 }
 
-ordinal::TokenizerData byte_tokenizer() {
-  ordinal::TokenizerData data;
-  data.kind = "bytes";
-  for (int byte = 0; byte < 256; ++byte) data.pieces.push_back(std::string(1, static_cast<char>(byte)));
-  data.pieces.push_back("<|end|>");
-  data.special_ids = {256};
-  return data;
-}
-
 std::string write(const RandomModel& model, const std::string& name, bool with_tokenizer) {
   ordinal::ModelDraft draft = random_model(model);
   if (with_tokenizer) draft.tokenizer = byte_tokenizer();

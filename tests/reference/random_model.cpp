@@ -143,6 +143,15 @@ ordinal::ModelDraft random_model(const RandomModel& model) {
   return draft;
 }
 
+ordinal::TokenizerData byte_tokenizer() {
+  ordinal::TokenizerData data;
+  data.kind = "bytes";
+  for (int byte = 0; byte < 256; ++byte) data.pieces.push_back(std::string(1, static_cast<char>(byte)));
+  data.pieces.push_back("<|end|>");
+  data.special_ids = {256};
+  return data;
+}
+
 std::vector<ordinal::TokenId> random_ids(uint64_t seed, int64_t count, int64_t vocab_size) {
   Random random(seed);
   std::vector<ordinal::TokenId> ids(static_cast<size_t>(count));

@@ -41,6 +41,9 @@ void scale_by_head_dim(ordinal::ModelConfig& config);
 // Weights that make every part count: scores of a deviation near 2 before the softmax, logits of several units.
 ordinal::ModelDraft random_model(const RandomModel& model);
 
+// The 256 bytes, and <|end|> as id 256.
+ordinal::TokenizerData byte_tokenizer();
+
 // Token ids drawn from the vocabulary.
 std::vector<ordinal::TokenId> random_ids(uint64_t seed, int64_t count, int64_t vocab_size);
 

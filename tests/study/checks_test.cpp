@@ -22,6 +22,14 @@ bool one_fails(const Checks& checks) { return !all_pass(checks); }
 
 using Shared = std::shared_ptr<const PositionScheme>;
 
+const AttentionShape kShape{.n_layers = 1,
+                            .d_model = 64,
+                            .n_heads = 1,
+                            .n_kv_heads = 1,
+                            .head_dim = 64,
+                            .trained_length = 1024,
+                            .length = 2048};
+
 Shared made(const std::string& spec, int64_t d_model = 64, int64_t n_heads = 1) {
   const AttentionShape shape{.n_layers = 1,
                              .d_model = d_model,
@@ -218,14 +226,7 @@ TEST_CASE("checks: C13 fails for entries past 1, rows alike and rows of another 
 }
 
 TEST_CASE("checks: C3 fails for angles that are not in proportion, the other direction and the other pairing") {
-  const AttentionShape shape{.n_layers = 1,
-                             .d_model = 64,
-                             .n_heads = 1,
-                             .n_kv_heads = 1,
-                             .head_dim = 64,
-                             .trained_length = 1024,
-                             .length = 2048};
-  const HeadTurn formula = formula_turn(rotation_of("rope", shape, {}), "rope", 64);
+  const HeadTurn formula = formula_turn(rotation_of("rope", kShape, {}), "rope", 64);
   const auto engine = [](const Shared& scheme) { return engine_turn(scheme, "", 64); };
   CHECK(check_distance_only(formula).passed());
   CHECK(check_distance_only(engine(made("rope"))).passed());
@@ -247,14 +248,7 @@ TEST_CASE("checks: C3 fails for angles that are not in proportion, the other dir
 }
 
 TEST_CASE("checks: C12 fails for another exponent and for stretched angles") {
-  const AttentionShape shape{.n_layers = 1,
-                             .d_model = 64,
-                             .n_heads = 1,
-                             .n_kv_heads = 1,
-                             .head_dim = 64,
-                             .trained_length = 1024,
-                             .length = 2048};
-  const Rotation plain = rotation_of("rope", shape, {});
+  const Rotation plain = rotation_of("rope", kShape, {});
   CHECK(check_score_curve(formula_turn(plain, "", 64), plain).passed());
   CHECK(check_score_curve(engine_turn(made("rope"), "", 64), plain).passed());
   CHECK(check_score_curve(engine_turn(made("rope:pairing=interleaved"), "", 64), plain).passed());

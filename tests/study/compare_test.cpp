@@ -30,10 +30,7 @@ Made byte_model(const std::vector<std::string>& trained) {
   random.position = trained.front();
   ModelDraft draft = test::random_model(random);
   draft.notes.trained_positions = trained;
-  draft.tokenizer.kind = "bytes";
-  for (int byte = 0; byte < 256; ++byte) draft.tokenizer.pieces.push_back(std::string(1, static_cast<char>(byte)));
-  draft.tokenizer.pieces.push_back("<|end|>");
-  draft.tokenizer.special_ids = {256};
+  draft.tokenizer = test::byte_tokenizer();
   Made made;
   made.model = Model::bind(write_model_in_memory(draft, "bytes"));
   made.tokenizer = make_tokenizer(made.model->file().tokenizer());

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "letters.h"
 #include "reference/random_model.h"
 #include "support.h"
 
@@ -28,22 +29,8 @@ const std::shared_ptr<const Model>& model() {
   return made;
 }
 
-class Letters final : public Tokenizer {
- public:
-  Letters() : Tokenizer(data_of()) {}
-  std::vector<TextToken> encode_with_offsets(std::string_view, const EncodeOptions&) const override { return {}; }
-
- private:
-  static TokenizerData data_of() {
-    TokenizerData data;
-    data.kind = "bytes";
-    for (int64_t i = 0; i < kVocab; ++i) data.pieces.push_back(std::string(1, static_cast<char>('a' + i % 5)));
-    return data;
-  }
-};
-
-const Letters& tokenizer() {
-  static const Letters made;
+const test::Letters& tokenizer() {
+  static const test::Letters made(kVocab, 5);
   return made;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "letters.h"
 #include "reference/random_model.h"
 #include "support.h"
 #include "text/generator.h"
@@ -32,20 +33,6 @@ std::shared_ptr<const Model> make_model(uint64_t seed, int64_t vocab_size) {
   return Model::bind(write_model_in_memory(test::random_model(random), "random"));
 }
 
-class Letters final : public Tokenizer {
- public:
-  explicit Letters(int64_t size) : Tokenizer(data_of(size)) {}
-  std::vector<TextToken> encode_with_offsets(std::string_view, const EncodeOptions&) const override { return {}; }
-
- private:
-  static TokenizerData data_of(int64_t size) {
-    TokenizerData data;
-    data.kind = "bytes";
-    for (int64_t i = 0; i < size; ++i) data.pieces.push_back(std::string(1, static_cast<char>('a' + i)));
-    return data;
-  }
-};
-
 Ids repetitive(uint64_t seed, int64_t length, int64_t vocab_size) {
   const Ids part = test::random_ids(seed, 5, vocab_size);
   Ids prompt;
@@ -62,7 +49,7 @@ struct Told {
 
 Told generate_told(const std::shared_ptr<const Model>& model, const Ids& prompt, GenerateOptions options,
                    int64_t drafts, SessionOptions session_options = {}) {
-  const Letters tokenizer(model->config().vocab_size);
+  const test::Letters tokenizer(model->config().vocab_size, model->config().vocab_size);
   options.draft_tokens = drafts;
   Session session(model, std::move(session_options));
   Told told;
