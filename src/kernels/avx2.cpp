@@ -13,6 +13,7 @@ using I = __m256i;
 struct V {
   static constexpr int kWidth = 8;
   static constexpr int kTileRows = 3;
+  static constexpr int kTilePanels = 1;
   static constexpr int kQuantRows = 1;
   static F load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, F a) { _mm256_storeu_ps(p, a); }
@@ -45,9 +46,11 @@ struct V {
     __builtin_memcpy(&four, p, 4);
     return _mm256_set1_epi32(four);
   }
+  static void store_bytes(std::byte* p, I a) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), a); }
   static I add_pairs(I acc, I sixteen) {
     return _mm256_add_epi32(acc, _mm256_madd_epi16(sixteen, _mm256_set1_epi16(1)));
   }
+  static I ready_q8(I w) { return w; }
   static I dot_q8(I acc, I w, I x) {
     return add_pairs(acc, _mm256_maddubs_epi16(_mm256_abs_epi8(x), _mm256_sign_epi8(w, x)));
   }
@@ -55,6 +58,21 @@ struct V {
   static I low_nibbles(I a) { return _mm256_and_si256(a, _mm256_set1_epi8(15)); }
   static I high_nibbles(I a) { return _mm256_and_si256(_mm256_srli_epi16(a, 4), _mm256_set1_epi8(15)); }
   static F to_float(I a) { return _mm256_cvtepi32_ps(a); }
+  static float largest_lane(F a) {
+    __m128 b = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    b = _mm_max_ps(b, _mm_movehl_ps(b, b));
+    return _mm_cvtss_f32(_mm_max_ss(b, _mm_movehdup_ps(b)));
+  }
+  static float sum_of_lanes(F a) {
+    __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    b = _mm_add_ps(b, _mm_movehl_ps(b, b));
+    return _mm_cvtss_f32(_mm_add_ss(b, _mm_movehdup_ps(b)));
+  }
+  static void narrow_to_bytes(int8_t* p, F a) {
+    const __m256i whole = _mm256_cvtps_epi32(a);
+    const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(words, words));
+  }
 };
 
 #include "kernels/kernels_impl.h"

@@ -1,4 +1,4 @@
-// avx512.cpp: the kernels for AVX-512 (F, BW, VL, DQ, VNNI): 16 lanes, 32 registers, a tile of 12 rows by one panel.
+// avx512.cpp: the kernels for AVX-512 (F, BW, VL, DQ, VNNI): 16 lanes, 32 registers, a tile of 6 rows by two panels.
 #if defined(__x86_64__)
 // GCC 12 takes the "undefined" operands in its own header for mistakes (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -15,7 +15,8 @@ using I = __m512i;
 
 struct V {
   static constexpr int kWidth = 16;
-  static constexpr int kTileRows = 12;
+  static constexpr int kTileRows = 6;
+  static constexpr int kTilePanels = 2;
   static constexpr int kQuantRows = 6;
   static F load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, F a) { _mm512_storeu_ps(p, a); }
@@ -46,16 +47,23 @@ struct V {
   static I start(int32_t value) { return _mm512_set1_epi32(value); }
   static I start_q8(int32_t sum) { return start(-128 * sum); }
   static I load_bytes(const std::byte* p) { return _mm512_loadu_si512(p); }
+  static void store_bytes(std::byte* p, I a) { _mm512_storeu_si512(p, a); }
   static I set4(const int8_t* p) {
     int32_t four;
     __builtin_memcpy(&four, p, 4);
     return _mm512_set1_epi32(four);
   }
-  static I dot_q8(I acc, I w, I x) { return _mm512_dpbusd_epi32(acc, _mm512_xor_si512(w, _mm512_set1_epi8(-128)), x); }
+  static I ready_q8(I w) { return _mm512_xor_si512(w, _mm512_set1_epi8(-128)); }
+  static I dot_q8(I acc, I w, I x) { return _mm512_dpbusd_epi32(acc, w, x); }
   static I dot_q4(I acc, I w, I x) { return _mm512_dpbusd_epi32(acc, w, x); }
   static I low_nibbles(I a) { return _mm512_and_si512(a, _mm512_set1_epi8(15)); }
   static I high_nibbles(I a) { return _mm512_and_si512(_mm512_srli_epi16(a, 4), _mm512_set1_epi8(15)); }
   static F to_float(I a) { return _mm512_cvtepi32_ps(a); }
+  static float largest_lane(F a) { return _mm512_reduce_max_ps(a); }
+  static float sum_of_lanes(F a) { return _mm512_reduce_add_ps(a); }
+  static void narrow_to_bytes(int8_t* p, F a) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(a)));
+  }
 };
 
 #include "kernels/kernels_impl.h"

@@ -22,6 +22,7 @@ struct I {
 struct V {
   static constexpr int kWidth = 8;
   static constexpr int kTileRows = 3;
+  static constexpr int kTilePanels = 1;
   static constexpr int kQuantRows = 1;
   static F load(const float* p) { LANES(p[i]); }
   static void store(float* p, F a) {
@@ -56,6 +57,8 @@ struct V {
     __builtin_memcpy(&four, p, 4);
     return start(four);
   }
+  static void store_bytes(std::byte* p, I a) { __builtin_memcpy(p, &a, sizeof a); }
+  static I ready_q8(I w) { return w; }
   static I dot_q8(I acc, I w, I x) {
     for (int i = 0; i < kWidth; ++i)
       for (int byte = 0; byte < 4; ++byte) acc.lane[i] += signed_byte(w.lane[i], byte) * signed_byte(x.lane[i], byte);
@@ -71,6 +74,19 @@ struct V {
     return a;
   }
   static F to_float(I a) { LANES(static_cast<float>(a.lane[i])); }
+  static float largest_lane(F a) {
+    float largest = a.lane[0];
+    for (const float lane : a.lane) largest = lane > largest ? lane : largest;
+    return largest;
+  }
+  static float sum_of_lanes(F a) {
+    float sum = 0.0f;
+    for (const float lane : a.lane) sum += lane;
+    return sum;
+  }
+  static void narrow_to_bytes(int8_t* p, F a) {
+    for (int i = 0; i < kWidth; ++i) p[i] = static_cast<int8_t>(a.lane[i]);
+  }
 
  private:
   static int32_t signed_byte(int32_t four, int byte) {

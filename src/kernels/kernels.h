@@ -13,13 +13,13 @@ namespace ordinal {
 
 // y [m, n_panels * 32] = x [m, k] · panels [n_panels][k][32], or y += when `accumulate` (the sum goes on from y, as if
 // it had never stopped). Rows of y have room for whole panels. For the block kinds the rows of x come rounded, as
-// Kernels::quantize leaves them, packed without gaps: B = ceil(k / 32) blocks a row.
+// Kernels::quantize leaves them: B = ceil(k / 32) blocks a row, x_stride a multiple of 32.
 struct PanelProduct {
   const float* x = nullptr;
-  int64_t x_stride = 0;             // floats from one row of x to the next
+  int64_t x_stride = 0;             // numbers from one row of x, or of x_bytes, to the next
   const int8_t* x_bytes = nullptr;  // [m, B * 32], block kinds only
-  const float* x_scales = nullptr;  // [m, B]
-  const int32_t* x_sums = nullptr;  // [m, B]: sums of the bytes of a block
+  const float* x_scales = nullptr;  // [m, B], x_stride / 32 from one row to the next
+  const int32_t* x_sums = nullptr;  // [m, B]: sums of the bytes of a block; the same stride
   int64_t m = 0;
   const std::byte* panels = nullptr;
   int64_t panel_stride = 0;  // bytes from one panel to the next
@@ -33,14 +33,14 @@ struct PanelProduct {
 struct Kernels {
   const char* name;                                      // as ORDINAL_ISA names it
   bool (*runs_here)();                                   // whether this processor has the instructions
-  int64_t tile_rows;                                     // rows of x that the widest register tile takes at once
   void (*product[kDtypes.size()])(const PanelProduct&);  // by Dtype
 
   // Rounds x [k] to 8 bits a number, one scale and the sum of the bytes for every 32 of them.
   void (*quantize)(const float* x, int64_t k, int8_t* bytes, float* scales, int32_t* sums);
 
-  // For `ordinal bench`: the integer dots of the block kinds on registers alone. Returns how many multiply-adds those
-  // were; `sum` is what one lane came to, which makes sure that they were done.
+  // For `ordinal bench`: f32 multiply-adds, and the integer dots of the block kinds, on registers alone. They return
+  // how many multiply-adds those were; `sum` is what one lane came to, which makes sure that they were done.
+  int64_t (*multiply_add_peak)(int64_t rounds, float* sum);
   int64_t (*integer_peak)(int64_t rounds, float* sum);
 
   // y [n] = (x - mean) / sqrt(variance + epsilon) * weight + bias (bias may be null). Ba et al. 2016, arXiv:1607.06450.

@@ -2,7 +2,8 @@
 // supplies. Included once per instruction set, inside an anonymous namespace of ordinal.
 //
 // Vocabulary: type F (a vector of floats) and struct V with
-//   kWidth, kTileRows             lanes of F; rows of the widest register tile
+//   kWidth                        lanes of F
+//   kTileRows, kTilePanels        rows and panels of the widest register tile
 //   load store set                unaligned memory, broadcast
 //   fma(a, b, c) = a * b + c rounded once; add sub mul div; larger(a, b) = a > b ? a : b; smaller(a, b) = a < b ? a : b
 //   zero_where_less(x, bound, y)  0 where x < bound, else y
@@ -26,8 +27,9 @@ struct LoadBf16 {
 
 // R rows of x against P neighbouring panels: R * P * 32 sums in registers, each over k in order. Rows of x are reached
 // as groups of three from one pointer each, which fits the addressing modes; with R pointers they would spill.
+// A function of its own, so that its loop is easy to find in the disassembly.
 template <class Load, int R, int P>
-inline void tile(const PanelProduct& a, int64_t row, int64_t panel) {
+[[gnu::noinline]] void tile(const PanelProduct& a, int64_t row, int64_t panel) {
   constexpr int vectors = kPanelLanes / V::kWidth;
   constexpr int groups = (R + 2) / 3;
   F sums[R][P][vectors];
@@ -62,42 +64,100 @@ inline void tile(const PanelProduct& a, int64_t row, int64_t panel) {
       for (int v = 0; v < vectors; ++v) V::store(y + r * a.y_stride + p * kPanelLanes + v * V::kWidth, sums[r][p][v]);
 }
 
-// Panels taken together for R rows: as many as the registers hold sums for, at most 4 streams.
+// Panels taken together for R rows: as many as the registers hold sums for, at most `most`.
 template <int R>
-constexpr int panels_at_once() {
-  constexpr int fit = V::kTileRows / R;
-  return fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
+constexpr int panels_at_once(int most) {
+  int panels = V::kTileRows * V::kTilePanels / R;
+  if (panels > most) panels = most;
+  return panels >= 4 ? 4 : panels >= 2 ? 2 : 1;
 }
 
-template <class Load, int R>
-void tile_rows(const PanelProduct& a, int64_t row, int64_t first, int64_t last) {
-  constexpr int P = panels_at_once<R>();
-  int64_t panel = first;
-  for (; panel + P <= last; panel += P) tile<Load, R, P>(a, row, panel);
-  for (; panel < last; ++panel) tile<Load, R, 1>(a, row, panel);
+template <class Load, int R, int Most>
+void tile_rows(const PanelProduct& a, int64_t row) {
+  constexpr int P = panels_at_once<R>(Most);
+  int64_t panel = 0;
+  for (; panel + P <= a.n_panels; panel += P) tile<Load, R, P>(a, row, panel);
+  for (; panel < a.n_panels; ++panel) tile<Load, R, 1>(a, row, panel);
 }
 
-template <class Load, int R>
-inline void call_tile_rows(int64_t rows, const PanelProduct& a, int64_t row, int64_t first, int64_t last) {
+template <class Load, int Most, int R = V::kTileRows>
+inline void call_tile_rows(int64_t rows, const PanelProduct& a, int64_t row) {
   if (rows == R)
-    tile_rows<Load, R>(a, row, first, last);
+    tile_rows<Load, R, Most>(a, row);
   else if constexpr (R > 1)
-    call_tile_rows<Load, R - 1>(rows, a, row, first, last);
+    call_tile_rows<Load, Most, R - 1>(rows, a, row);
 }
 
-// Rows go in tiles of nearly equal height (13 as 7 and 6, not 12 and 1). With more than one tile, panels are the outer
-// loop, so that a panel is read from memory once and from the cache for the other tiles.
+// A part of k so long that the panels of a tile, this part of them, stay near while every tile of rows passes over
+// them.
+constexpr int64_t kPartOfK = 256;
+constexpr int64_t kPartNumbers = kPartOfK * kPanelLanes;
+
+// From so many tiles on a part is first copied, widened to f32, which is exact: the numbers are then converted once,
+// not once a tile, and lie where neither pages nor cache sets collide. Measured: tools/SPEED.md.
+template <class Load>
+constexpr int64_t kTilesWorthCopying = Load::kBytes == 4 ? 12 : 5;
+
+template <class Load>
+inline void copy_part(const std::byte* part, int64_t k, float* wide) {
+  for (int64_t i = 0; i < k * kPanelLanes; i += V::kWidth) V::store(wide + i, Load::load(part + i * Load::kBytes));
+}
+
+// Rows go in tiles of nearly equal height (7 as 3 and 4, not 6 and 1). A single tile reads its panels side by side,
+// once, as memory gives them, up to four streams at a time. More tiles pass one after the other over a part of a few
+// panels: it is read from memory once, and that part of the rows stays near while the panels change. Between parts the
+// sums rest in y.
 template <class Load>
 void product(const PanelProduct& a) {
   const int64_t tiles = (a.m + V::kTileRows - 1) / V::kTileRows;
-  const int64_t step = tiles == 1 ? a.n_panels : panels_at_once<V::kTileRows>();
-  for (int64_t panel = 0; panel < a.n_panels; panel += step) {
-    const int64_t last = panel + step < a.n_panels ? panel + step : a.n_panels;
-    for (int64_t t = 0; t < tiles; ++t) {
-      const int64_t row = a.m * t / tiles;
-      call_tile_rows<Load, V::kTileRows>(a.m * (t + 1) / tiles - row, a, row, panel, last);
+  if (tiles <= 1) return call_tile_rows<Load, 4>(a.m, a, 0);
+  alignas(64) float wide[V::kTilePanels * kPartNumbers];
+  for (int64_t k = 0; k < a.k; k += kPartOfK) {
+    PanelProduct part = a;
+    part.x += k;
+    part.k = a.k - k < kPartOfK ? a.k - k : kPartOfK;
+    part.accumulate = a.accumulate || k > 0;
+    for (int64_t panel = 0; panel < a.n_panels; panel += V::kTilePanels) {
+      part.n_panels = a.n_panels - panel < V::kTilePanels ? a.n_panels - panel : V::kTilePanels;
+      part.panels = a.panels + panel * a.panel_stride + k * kPanelLanes * Load::kBytes;
+      part.panel_stride = a.panel_stride;
+      part.y = a.y + panel * kPanelLanes;
+      const bool copied = tiles >= kTilesWorthCopying<Load>;
+      if (copied) {
+        for (int64_t p = 0; p < part.n_panels; ++p)
+          copy_part<Load>(part.panels + p * a.panel_stride, part.k, wide + p * kPartNumbers);
+        part.panels = reinterpret_cast<const std::byte*>(wide);
+        part.panel_stride = kPartNumbers * 4;
+      }
+      for (int64_t t = 0; t < tiles; ++t) {
+        const int64_t row = a.m * t / tiles, rows = a.m * (t + 1) / tiles - row;
+        if (copied)
+          call_tile_rows<LoadF32, V::kTilePanels>(rows, part, row);
+        else
+          call_tile_rows<Load, V::kTilePanels>(rows, part, row);
+      }
     }
   }
+}
+
+// What the multiply-add units give at most: `rounds` times one step of a tile's worth of sums, on registers alone. Sum
+// i begins at i and grows by 1, 2 or 3 a round.
+int64_t multiply_add_peak(int64_t rounds, float* sum) {
+  constexpr int sums = V::kTileRows * V::kTilePanels * kPanelLanes / V::kWidth;
+  F acc[sums], step[3] = {V::set(1.0f), V::set(2.0f), V::set(3.0f)};
+#pragma GCC unroll 24
+  for (int i = 0; i < sums; ++i) acc[i] = V::set(static_cast<float>(i));  // all different, or they would be one
+  const F one = V::set(1.0f);
+  for (int64_t round = 0; round < rounds; ++round)
+#pragma GCC unroll 24
+    for (int i = 0; i < sums; ++i) acc[i] = V::fma(step[i % 3], one, acc[i]);
+  F total = V::set(0.0f);
+#pragma GCC unroll 24
+  for (int i = 0; i < sums; ++i) total = V::add(total, acc[i]);
+  float lanes[V::kWidth];
+  V::store(lanes, total);
+  *sum = lanes[0];
+  return rounds * sums * V::kWidth;
 }
 
 #include "kernels/functions_impl.h"
@@ -106,9 +166,9 @@ void product(const PanelProduct& a) {
 constexpr Kernels make_table(const char* name, bool (*runs_here)()) {
   return {name,
           runs_here,
-          V::kTileRows,
           {product<LoadF32>, product<LoadF16>, product<LoadBf16>, quant_product<BlockQ8>, quant_product<BlockQ4>},
           quantize,
+          multiply_add_peak,
           integer_peak,
           layer_norm,
           rms_norm,

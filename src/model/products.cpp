@@ -39,18 +39,19 @@ void run_group(Rows x, const RoundedRows& rounded, const Product& p, int64_t gro
   const int64_t panel_bytes = weight.bytes / panels;
   const int64_t column = first * kPanelLanes;
   const int64_t width = std::min(count * kPanelLanes, p.linear.n - column);
-  kernels().product[static_cast<size_t>(weight.dtype)]({.x = x.data,
-                                                        .x_stride = x.stride,
-                                                        .x_bytes = rounded.bytes.data(),
-                                                        .x_scales = rounded.scales.data(),
-                                                        .x_sums = rounded.sums.data(),
-                                                        .m = x.rows,
-                                                        .panels = weight.data + first * panel_bytes,
-                                                        .panel_stride = panel_bytes,
-                                                        .n_panels = count,
-                                                        .k = p.linear.k,
-                                                        .y = p.y.data + column,
-                                                        .y_stride = p.y.stride});
+  kernels().product[static_cast<size_t>(weight.dtype)](
+      {.x = x.data,
+       .x_stride = needs_rounding(p) ? (x.cols + 31) / 32 * 32 : x.stride,
+       .x_bytes = rounded.bytes.data(),
+       .x_scales = rounded.scales.data(),
+       .x_sums = rounded.sums.data(),
+       .m = x.rows,
+       .panels = weight.data + first * panel_bytes,
+       .panel_stride = panel_bytes,
+       .n_panels = count,
+       .k = p.linear.k,
+       .y = p.y.data + column,
+       .y_stride = p.y.stride});
   for (int64_t r = 0; r < x.rows; ++r) {
     float* y = p.y.data + r * p.y.stride + column;
     if (!p.linear.bias.empty()) kernels().add(y, p.linear.bias.data() + column, width);

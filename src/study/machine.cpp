@@ -49,38 +49,15 @@ double measure_read(int n_threads, const std::vector<float>& buffer, int64_t str
   return static_cast<double>(buffer.size() * sizeof(float)) / seconds / 1e9;
 }
 
-// The widest register tile over one panel that stays in the nearest cache.
-double measure_gflops(int n_threads) {
-  constexpr int64_t k = 64, rounds = 20000;
-  const int64_t m = kernels().tile_rows, rounds_each = std::max<int64_t>(1, rounds / n_threads);
-  const double seconds = median_seconds([&] {
-    parallel_for(n_threads, n_threads, [&](int64_t, int) {
-      const std::vector<float> x(static_cast<size_t>(m * k), 0.25f), panel(static_cast<size_t>(k * kPanelLanes), 0.5f);
-      std::vector<float> y(static_cast<size_t>(m * kPanelLanes));
-      for (int64_t round = 0; round < rounds_each; ++round)
-        kernels().product[0]({.x = x.data(),
-                              .x_stride = k,
-                              .m = m,
-                              .panels = reinterpret_cast<const std::byte*>(panel.data()),
-                              .panel_stride = k * kPanelLanes * 4,
-                              .n_panels = 1,
-                              .k = k,
-                              .y = y.data(),
-                              .y_stride = kPanelLanes});
-    });
-  });
-  return 2.0 * static_cast<double>(m * k * kPanelLanes) * static_cast<double>(rounds_each) *
-         static_cast<double>(n_threads) / seconds / 1e9;
-}
-
-// Instruction sets differ a hundredfold: as many rounds as take a few milliseconds.
-double measure_int8_gops(int n_threads) {
+// Thousands of millions of operations a second of a peak loop on registers; a multiply-add is two. Instruction sets
+// differ a hundredfold: as many rounds as take a few milliseconds.
+double measure_peak(int n_threads, int64_t (*peak)(int64_t rounds, float* sum)) {
   for (int64_t rounds = 1000;; rounds *= 4) {
     int64_t each = 0;
     const double seconds = median_seconds([&] {
       parallel_for(n_threads, n_threads, [&](int64_t i, int) {
         float sum = 0;
-        const int64_t done = kernels().integer_peak(rounds, &sum);
+        const int64_t done = peak(rounds, &sum);
         if (i == 0) each = done;
       });
     });
@@ -97,8 +74,8 @@ MachineSpeed measure_machine(int n_threads) {
     speed.read_gb_per_s = measure_read(n_threads, buffer, 4);
     speed.read_one_stream_gb_per_s = measure_read(n_threads, buffer, 1);
   }
-  speed.gflops = measure_gflops(n_threads);
-  speed.int8_gops = measure_int8_gops(n_threads);
+  speed.gflops = measure_peak(n_threads, kernels().multiply_add_peak);
+  speed.int8_gops = measure_peak(n_threads, kernels().integer_peak);
   return speed;
 }
 
