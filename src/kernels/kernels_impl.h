@@ -25,13 +25,18 @@ struct LoadBf16 {
   static F load(const std::byte* p) { return V::load_bf16(reinterpret_cast<const uint16_t*>(p)); }
 };
 
-// R rows of x against P neighbouring panels: R * P * 32 sums in registers, each over k in order. Rows of x are reached
-// as groups of three from one pointer each, which fits the addressing modes; with R pointers they would spill.
-// A function of its own, so that its loop is easy to find in the disassembly.
+// With few rows memory is what bounds a product: many streams at once, each asked for ahead, get more of it than the
+// processor fetches by itself (tools/SPEED.md).
+constexpr int kStreamingRows = 2;
+constexpr int64_t kAhead = 512;  // bytes
+
+// R rows of x against P neighbouring panels: R * P * 32 sums in registers, each over k in order. Rows of x and panels
+// are reached as groups of three from one pointer each, which fits the addressing modes; more pointers would spill. A
+// function of its own, so that its loop is easy to find in the disassembly.
 template <class Load, int R, int P>
 [[gnu::noinline]] void tile(const PanelProduct& a, int64_t row, int64_t panel) {
   constexpr int vectors = kPanelLanes / V::kWidth;
-  constexpr int groups = (R + 2) / 3;
+  constexpr int groups = (R + 2) / 3, panel_groups = (P + 2) / 3;
   F sums[R][P][vectors];
   float* y = a.y + row * a.y_stride + panel * kPanelLanes;
   for (int r = 0; r < R; ++r)
@@ -41,16 +46,23 @@ template <class Load, int R, int P>
 
   const float* x[groups];
   for (int g = 0; g < groups; ++g) x[g] = a.x + (row + 3 * g) * a.x_stride;
-  const std::byte* weights[P];
-  for (int p = 0; p < P; ++p) weights[p] = a.panels + (panel + p) * a.panel_stride;
-  const int64_t stride = a.x_stride;
+  const std::byte* weights[panel_groups];
+  for (int g = 0; g < panel_groups; ++g) weights[g] = a.panels + (panel + 3 * g) * a.panel_stride;
+  const int64_t stride = a.x_stride, panel_stride = a.panel_stride;
+  const int64_t far_end = a.k - kAhead / (kPanelLanes * Load::kBytes);
 
   for (int64_t k = 0; k < a.k; ++k) {
-    F w[P][vectors];
-    for (int p = 0; p < P; ++p) {
-      for (int v = 0; v < vectors; ++v) w[p][v] = Load::load(weights[p] + v * V::kWidth * Load::kBytes);
-      weights[p] += kPanelLanes * Load::kBytes;
+    if constexpr (R <= kStreamingRows) {
+      const int64_t ahead = k < far_end ? kAhead : 0;
+      for (int p = 0; p < P; ++p)
+        for (int line = 0; line < kPanelLanes * Load::kBytes; line += 64)
+          __builtin_prefetch(weights[p / 3] + ahead + (p % 3) * panel_stride + line);
     }
+    F w[P][vectors];
+    for (int p = 0; p < P; ++p)
+      for (int v = 0; v < vectors; ++v)
+        w[p][v] = Load::load(weights[p / 3] + (p % 3) * panel_stride + v * V::kWidth * Load::kBytes);
+    for (int g = 0; g < panel_groups; ++g) weights[g] += kPanelLanes * Load::kBytes;
     for (int r = 0; r < R; ++r) {
       const F broadcast = V::set(x[r / 3][(r % 3) * stride]);
       for (int p = 0; p < P; ++p)
@@ -67,23 +79,21 @@ template <class Load, int R, int P>
 // Panels taken together for R rows: as many as the registers hold sums for, at most `most`.
 template <int R>
 constexpr int panels_at_once(int most) {
-  int panels = V::kTileRows * V::kTilePanels / R;
-  if (panels > most) panels = most;
-  return panels >= 4 ? 4 : panels >= 2 ? 2 : 1;
+  const int fit = V::kTileRows * V::kTilePanels / R;
+  return fit < most ? fit : most;
 }
 
-template <class Load, int R, int Most>
-void tile_rows(const PanelProduct& a, int64_t row) {
-  constexpr int P = panels_at_once<R>(Most);
-  int64_t panel = 0;
+// All panels for R rows, P at once, then the rest at once.
+template <class Load, int R, int P>
+void tile_rows(const PanelProduct& a, int64_t row, int64_t panel = 0) {
   for (; panel + P <= a.n_panels; panel += P) tile<Load, R, P>(a, row, panel);
-  for (; panel < a.n_panels; ++panel) tile<Load, R, 1>(a, row, panel);
+  if constexpr (P > 1) tile_rows<Load, R, P - 1>(a, row, panel);
 }
 
 template <class Load, int Most, int R = V::kTileRows>
 inline void call_tile_rows(int64_t rows, const PanelProduct& a, int64_t row) {
   if (rows == R)
-    tile_rows<Load, R, Most>(a, row);
+    tile_rows<Load, R, panels_at_once<R>(Most)>(a, row);
   else if constexpr (R > 1)
     call_tile_rows<Load, Most, R - 1>(rows, a, row);
 }
@@ -104,13 +114,13 @@ inline void copy_part(const std::byte* part, int64_t k, float* wide) {
 }
 
 // Rows go in tiles of nearly equal height (7 as 3 and 4, not 6 and 1). A single tile reads its panels side by side,
-// once, as memory gives them, up to four streams at a time. More tiles pass one after the other over a part of a few
+// once, as memory gives them, up to eight streams at a time. More tiles pass one after the other over a part of a few
 // panels: it is read from memory once, and that part of the rows stays near while the panels change. Between parts the
 // sums rest in y.
 template <class Load>
 void product(const PanelProduct& a) {
   const int64_t tiles = (a.m + V::kTileRows - 1) / V::kTileRows;
-  if (tiles <= 1) return call_tile_rows<Load, 4>(a.m, a, 0);
+  if (tiles <= 1) return call_tile_rows<Load, 8>(a.m, a, 0);
   alignas(64) float wide[V::kTilePanels * kPartNumbers];
   for (int64_t k = 0; k < a.k; k += kPartOfK) {
     PanelProduct part = a;

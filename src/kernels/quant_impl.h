@@ -85,6 +85,11 @@ template <class Block, int R, int P>
       for (int p = 0; p < P; ++p)
         for (int v = 0; v < vectors; ++v) acc[r][p][v] = Block::start(a.x_sums[(row + r) * x_blocks + b]);
     const int8_t* x = a.x_bytes + (row * x_blocks + b) * 32;
+    if constexpr (R <= kStreamingRows) {
+      const int64_t ahead = b + 1 < blocks ? Block::kBytes : 0;
+      for (int p = 0; p < P; ++p)
+        for (int line = 0; line < Block::kBytes; line += 64) __builtin_prefetch(block[p] + ahead + line);
+    }
 #pragma GCC unroll 8
     for (int group = 0; group < 8; ++group)
       for (int p = 0; p < P; ++p)
@@ -108,17 +113,18 @@ template <class Block, int R, int P>
       for (int v = 0; v < vectors; ++v) V::store(y + r * a.y_stride + p * kPanelLanes + v * V::kWidth, sums[r][p][v]);
 }
 
+template <class Block, int R, int P>
+void quant_rows(const PanelProduct& a, int64_t row, int64_t panel = 0) {
+  for (; panel + P <= a.n_panels; panel += P) quant_tile<Block, R, P>(a, row, panel);
+  if constexpr (P > 1) quant_rows<Block, R, P - 1>(a, row, panel);
+}
+
 template <class Block, int R = V::kQuantRows>
 inline void call_quant_rows(int64_t rows, const PanelProduct& a, int64_t row) {
-  if (rows == R) {
-    constexpr int fit = V::kQuantRows / R;
-    constexpr int P = fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
-    int64_t panel = 0;
-    for (; panel + P <= a.n_panels; panel += P) quant_tile<Block, R, P>(a, row, panel);
-    for (; panel < a.n_panels; ++panel) quant_tile<Block, R, 1>(a, row, panel);
-  } else if constexpr (R > 1) {
+  if (rows == R)
+    quant_rows<Block, R, V::kQuantRows / R>(a, row);
+  else if constexpr (R > 1)
     call_quant_rows<Block, R - 1>(rows, a, row);
-  }
 }
 
 // Tiles of rows as in product(): many of them pass over a part of one panel, taken apart, that stays in the nearest

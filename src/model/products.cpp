@@ -6,15 +6,20 @@
 namespace ordinal {
 namespace {
 
-constexpr int64_t kGroup = 4;  // panels per unit of work: as many streams as the one-row kernel reads at once
+// Most panels in a unit of work: as many streams as the one-row kernel reads at once.
+constexpr int64_t kMostPanels = 8;
 
 // Below this many multiply-adds a parallel loop costs more than it saves.
 constexpr int64_t kWorthThreads = 1 << 17;
 
 bool needs_rounding(const Product& product) { return dtype_info(product.linear.weight->dtype).block_items > 1; }
 
-int64_t groups_of(const Product& product) {
-  return (product.linear.n + kGroup * kPanelLanes - 1) / (kGroup * kPanelLanes);
+int64_t panels_of(const Product& product) { return (product.linear.n + kPanelLanes - 1) / kPanelLanes; }
+
+// Groups of panels of nearly equal size, as many for every thread where there are enough.
+int64_t groups_of(const Product& product, int n_threads) {
+  const int64_t panels = panels_of(product), groups = (panels + kMostPanels - 1) / kMostPanels;
+  return std::min(panels, (groups + n_threads - 1) / n_threads * n_threads);
 }
 
 void round_rows(int n_threads, Rows x, RoundedRows& rounded) {
@@ -32,10 +37,9 @@ void round_rows(int n_threads, Rows x, RoundedRows& rounded) {
   });
 }
 
-void run_group(Rows x, const RoundedRows& rounded, const Product& p, int64_t group) {
+void run_group(Rows x, const RoundedRows& rounded, const Product& p, int64_t group, int64_t groups) {
   const TensorView& weight = *p.linear.weight;
-  const int64_t panels = (p.linear.n + kPanelLanes - 1) / kPanelLanes;
-  const int64_t first = group * kGroup, count = std::min(kGroup, panels - first);
+  const int64_t panels = panels_of(p), first = panels * group / groups, count = panels * (group + 1) / groups - first;
   const int64_t panel_bytes = weight.bytes / panels;
   const int64_t column = first * kPanelLanes;
   const int64_t width = std::min(count * kPanelLanes, p.linear.n - column);
@@ -82,17 +86,16 @@ void RoundedRows::reserve(int64_t rows, int64_t cols) {
 }
 
 void multiply(int n_threads, Rows x, std::initializer_list<Product> products, RoundedRows& rounded) {
-  int64_t groups = 0, work = 0;
-  for (const Product& product : products) {
-    groups += groups_of(product);
-    work += x.rows * product.linear.n * product.linear.k;
-  }
+  int64_t units = 0, work = 0;
+  for (const Product& product : products) work += x.rows * product.linear.n * product.linear.k;
   const int threads = work < kWorthThreads ? 1 : n_threads;
+  for (const Product& product : products) units += groups_of(product, threads);
   if (std::any_of(products.begin(), products.end(), needs_rounding)) round_rows(threads, x, rounded);
-  parallel_for(threads, groups, [&](int64_t group, int) {
+  parallel_for(threads, units, [&](int64_t unit, int) {
     for (const Product& product : products) {
-      if (group < groups_of(product)) return run_group(x, rounded, product, group);
-      group -= groups_of(product);
+      const int64_t groups = groups_of(product, threads);
+      if (unit < groups) return run_group(x, rounded, product, unit, groups);
+      unit -= groups;
     }
   });
 }

@@ -71,7 +71,7 @@ MachineSpeed measure_machine(int n_threads) {
   MachineSpeed speed;
   {
     const std::vector<float> buffer(size_t{1} << 26, 0.5f);  // 256 MiB
-    speed.read_gb_per_s = measure_read(n_threads, buffer, 4);
+    speed.read_gb_per_s = measure_read(n_threads, buffer, 8);
     speed.read_one_stream_gb_per_s = measure_read(n_threads, buffer, 1);
   }
   speed.gflops = measure_peak(n_threads, kernels().multiply_add_peak);

@@ -4,7 +4,7 @@
 namespace ordinal {
 
 struct MachineSpeed {
-  double read_gb_per_s = 0;             // a buffer far larger than the caches, four streams a thread
+  double read_gb_per_s = 0;             // a buffer far larger than the caches, eight streams a thread
   double read_one_stream_gb_per_s = 0;  // the same, one stream a thread
   double gflops = 0;                    // fused multiply-adds on registers, counted as two
   double int8_gops = 0;                 // the integer dots of the block kinds on registers; a multiply-add is two
