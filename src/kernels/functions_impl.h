@@ -146,8 +146,15 @@ void multiply(float* y, const float* x, int64_t n) {
 }
 
 void softmax(float* x, int64_t n) {
-  float largest = x[0];
-  for (int64_t i = 1; i < n; ++i) largest = x[i] > largest ? x[i] : largest;
+  // Of numbers the largest is the same in any order; where there is a NaN, everything becomes one.
+  F tops[kVectors];
+  for (F& top : tops) top = V::set(x[0]);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int v = 0; v < kVectors; ++v) tops[v] = V::larger(V::load(x + i + v * V::kWidth), tops[v]);
+  for (int v = 1; v < kVectors; ++v) tops[0] = V::larger(tops[v], tops[0]);
+  float largest = V::largest_lane(tops[0]);
+  for (; i < n; ++i) largest = x[i] > largest ? x[i] : largest;
   const F top = V::set(largest);
   F sums[kVectors];
   for (F& s : sums) s = V::set(0.0f);

@@ -4,6 +4,8 @@
 // lines. M rows now, D = d_model, F = d_ff, H / G = query / key-value heads, d = head_dim, V = vocab_size.
 #include "model/forward.h"
 
+#include <algorithm>
+
 #include "kernels/kernels.h"
 
 namespace ordinal {
@@ -11,6 +13,24 @@ namespace {
 
 using Activate = void (*Kernels::*)(float*, int64_t);
 constexpr Activate kActivations[] = {&Kernels::gelu_tanh, &Kernels::gelu_erf, &Kernels::relu, &Kernels::silu};
+
+// Moves the wanted rows of x and q to the front. Returns the parts that they make up.
+std::span<const PassPart> keep_wanted(std::span<const PassPart> parts, std::vector<PassPart>& tails, Rows& x, Rows& q) {
+  int64_t kept = 0;
+  tails.clear();
+  for (const PassPart& part : parts) {
+    const auto count = static_cast<int64_t>(part.tokens.size());
+    if (part.wanted <= 0) continue;
+    const int64_t wanted = std::min(part.wanted, count), left = count - wanted;
+    for (int64_t r = 0, from = part.first_row + left; from != kept && r < wanted; ++r)
+      for (const Rows& rows : {x, q}) std::ranges::copy(rows[from + r], rows[kept + r].begin());
+    tails.push_back({part.session, part.tokens.subspan(static_cast<size_t>(left)), kept, part.past + left});
+    kept += wanted;
+  }
+  x = x.slice(0, kept);
+  q = q.slice(0, kept);
+  return tails;
+}
 
 }  // namespace
 
@@ -25,17 +45,21 @@ Rows forward(std::span<const PassPart> parts) {
   const auto activation = kernel.*kActivations[static_cast<size_t>(c.activation)];
 
   int64_t m = 0;
-  for (const PassPart& part : parts) m += static_cast<int64_t>(part.tokens.size());
+  bool observed = false;
+  for (const PassPart& part : parts) {
+    m += static_cast<int64_t>(part.tokens.size());
+    observed = observed || part.session->options.observer != nullptr;
+  }
   Workspace& work = lead.workspace;
-  const Rows x = work.rows(kX, m, c.d_model);                        // [M, D]: the residual stream
-  const Rows h = work.rows(kH, m, c.d_model);                        // [M, D]: normed, what a sublayer reads
-  const Rows q = work.rows(kQ, m, c.n_heads * c.head_dim);           // [M, H*d]
-  const Rows k = work.rows(kK, m, c.n_kv_heads * c.head_dim);        // [M, G*d]
-  const Rows v = work.rows(kV, m, c.n_kv_heads * c.head_dim);        // [M, G*d]
-  const Rows mix = work.rows(kMix, m, c.n_heads * c.head_dim);       // [M, H*d]: values weighted by attention
-  const Rows sub = work.rows(kSub, m, c.d_model);                    // [M, D]: what a sublayer adds
-  const Rows up = work.rows(kUp, m, c.d_ff);                         // [M, F]
-  const Rows gate = c.gated_mlp ? work.rows(kGate, m, c.d_ff) : up;  // [M, F]
+  Rows x = work.rows(kX, m, c.d_model);                        // [M, D]: the residual stream
+  Rows h = work.rows(kH, m, c.d_model);                        // [M, D]: normed, what a sublayer reads
+  Rows q = work.rows(kQ, m, c.n_heads * c.head_dim);           // [M, H*d]
+  const Rows k = work.rows(kK, m, c.n_kv_heads * c.head_dim);  // [M, G*d]
+  const Rows v = work.rows(kV, m, c.n_kv_heads * c.head_dim);  // [M, G*d]
+  Rows mix = work.rows(kMix, m, c.n_heads * c.head_dim);       // [M, H*d]: values weighted by attention
+  Rows sub = work.rows(kSub, m, c.d_model);                    // [M, D]: what a sublayer adds
+  Rows up = work.rows(kUp, m, c.d_ff);                         // [M, F]
+  Rows gate = c.gated_mlp ? work.rows(kGate, m, c.d_ff) : up;  // [M, F]
   const auto told = [&](std::string_view name, int64_t layer, Rows rows) {
     for (const PassPart& part : parts)
       observe(*part.session, name, layer, rows.slice(part.first_row, static_cast<int64_t>(part.tokens.size())));
@@ -68,17 +92,30 @@ Rows forward(std::span<const PassPart> parts) {
       SessionState& session = *part.session;
       const Positions positions(session.positions.data() + part.past, part.tokens.size());
       const int64_t count = static_cast<int64_t>(part.tokens.size());
-      parallel_for(count < 8 ? 1 : threads, count, [&](int64_t r, int) {
-        const int64_t row = part.first_row + r;
-        session.scheme->transform_query_key(layer, positions.subspan(static_cast<size_t>(r), 1), q.slice(row, 1),
-                                            k.slice(row, 1));
+      // A panel of keys at a time, head by head: the tokens of a panel are neighbours in memory.
+      const int64_t panels = (part.past + count - 1) / kPanelLanes - part.past / kPanelLanes + 1;
+      parallel_for(count < 8 ? 1 : threads, panels, [&](int64_t panel, int) {
+        const int64_t begin = (part.past / kPanelLanes + panel) * kPanelLanes - part.past;
+        const int64_t first = std::max<int64_t>(0, begin), last = std::min(count, begin + kPanelLanes);
+        for (int64_t r = first, row = part.first_row + r; r < last; ++r, ++row)
+          session.scheme->transform_query_key(layer, positions.subspan(static_cast<size_t>(r), 1), q.slice(row, 1),
+                                              k.slice(row, 1));
         for (int64_t g = 0; g < c.n_kv_heads; ++g)
-          session.cache.store(layer, g, part.past + r, k[row].data() + g * c.head_dim, v[row].data() + g * c.head_dim);
+          for (int64_t r = first, row = part.first_row + r; r < last; ++r, ++row)
+            session.cache.store(layer, g, part.past + r, k[row].data() + g * c.head_dim,
+                                v[row].data() + g * c.head_dim);
       });
     }
     told("q", layer, q);
     told("k", layer, k);
     told("v", layer, v);
+
+    // Of the last layer only the wanted rows go on.
+    if (layer + 1 == c.n_layers && !observed) {
+      parts = keep_wanted(parts, work.call.tails, x, q);
+      if (x.rows == 0) return x;
+      for (Rows* rows : {&h, &mix, &sub, &up, &gate}) *rows = rows->slice(0, x.rows);
+    }
 
     // Attend (hooks 3 and 4 are in attention.cpp), project, add.
     attend(parts, layer, q, mix);

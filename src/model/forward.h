@@ -28,7 +28,8 @@ struct SessionInside {
 };
 
 // One pass over all rows of `parts`. Appends to the sessions' caches (their lengths are the caller's to move).
-// The final x of every row is left in the returned rows [M, D], which live in the first session's workspace.
+// Returns the final x [R, D] of the rows that the parts want, in order; they live in the first session's workspace.
+// Where an observer watches, all rows are wanted, and returned.
 Rows forward(std::span<const PassPart> parts);
 
 // Logits [R, V] of rows of x: the final norm, then the output matrix. Lives in `session`'s workspace.

@@ -179,19 +179,22 @@ std::span<const std::span<const float>> Session::evaluate_together(std::span<con
         SessionState& session = *parts[at].session->state_;
         const auto rest = parts[at].tokens.subspan(call.done[at]);
         const auto taken = rest.first(std::min(rest.size(), static_cast<size_t>(lead.options.chunk - rows)));
-        call.pass.push_back({&session, taken, rows, session.length});
+        const bool ends = taken.size() == rest.size();
+        call.pass.push_back({&session, taken, rows, session.length, ends ? 1 : 0});
         rows += static_cast<int64_t>(taken.size());
         call.done[at] += taken.size();
-        if (taken.size() < rest.size()) break;
+        if (!ends) break;
         call.ends.push_back(at++);
       }
       const Rows x = forward(call.pass);
+      const bool all_rows = x.rows == rows;
       for (size_t i = 0; i < call.pass.size(); ++i) {
         const PassPart& part = call.pass[i];
         const auto count = static_cast<int64_t>(part.tokens.size());
         part.session->length += count;
         if (i < call.ends.size())
-          std::ranges::copy(x[part.first_row + count - 1], last[static_cast<int64_t>(call.ends[i])].begin());
+          std::ranges::copy(x[all_rows ? part.first_row + count - 1 : static_cast<int64_t>(i)],
+                            last[static_cast<int64_t>(call.ends[i])].begin());
       }
     }
     const Rows logits = logits_of(lead, last);

@@ -60,6 +60,7 @@ void Workspace::Call::reserve(size_t parts) {
   before.reserve(parts);
   done.reserve(parts);
   pass.reserve(parts);
+  tails.reserve(parts);
   ends.reserve(parts);
   logits.reserve(parts);
 }

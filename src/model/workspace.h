@@ -18,6 +18,9 @@ struct PassPart {
   std::span<const TokenId> tokens;
   int64_t first_row;  // within the pass
   int64_t past;       // tokens that the session's cache holds before these
+
+  // Of its rows, the last so many are asked for; the others are there for their keys and values.
+  int64_t wanted = INT64_MAX;
 };
 
 // The workspace's buffers by name.
@@ -54,7 +57,8 @@ class Workspace {
     std::vector<int64_t> before;  // lengths of the sessions when the call came
     std::vector<size_t> done;     // tokens of each part that earlier passes took
     std::vector<PassPart> pass;
-    std::vector<size_t> ends;  // parts whose last token is in this pass
+    std::vector<PassPart> tails;  // what a pass wants of its parts
+    std::vector<size_t> ends;     // parts whose last token is in this pass
     std::vector<std::span<const float>> logits;
     void reserve(size_t parts);
   };

@@ -82,12 +82,19 @@ int64_t bytes_per_token(const Weights& weights) {
   return bytes;
 }
 
-double operations_per_token(const Weights& weights) {
-  double operations = 0;
-  for (const LayerWeights& w : weights.layers)
-    for (const Linear* linear : {&w.attn_q, &w.attn_k, &w.attn_v, &w.attn_output, &w.ffn_gate, &w.ffn_up, &w.ffn_down})
-      operations += 2.0 * static_cast<double>(linear->n) * static_cast<double>(linear->k);
-  return operations;
+// Of the products of a prompt. The last layer's attention and MLP, and the output matrix, serve the last row only.
+double operations_of(const Weights& weights, int64_t prompt) {
+  double multiply_adds = 0;
+  const auto count = [&](const Linear& linear, int64_t rows) {
+    multiply_adds += static_cast<double>(linear.n) * static_cast<double>(linear.k) * static_cast<double>(rows);
+  };
+  for (const LayerWeights& w : weights.layers) {
+    for (const Linear* linear : {&w.attn_q, &w.attn_k, &w.attn_v}) count(*linear, prompt);
+    for (const Linear* linear : {&w.attn_output, &w.ffn_gate, &w.ffn_up, &w.ffn_down})
+      count(*linear, &w == &weights.layers.back() ? 1 : prompt);
+  }
+  count(weights.output, 1);
+  return 2 * multiply_adds;
 }
 
 int64_t cache_bytes_per_key(const ModelConfig& c, Dtype kv_dtype) {
@@ -247,11 +254,7 @@ BenchResult run_bench(const std::shared_ptr<const Model>& model, std::string_vie
   result.read_gb_per_s = static_cast<double>(result.weight_bytes + result.cache_bytes) / decode / 1e9;
   result.attention_gb_per_s =
       static_cast<double>(key_bytes * (last + 1)) / measure_attention(session, last, options.repeats) / 1e9;
-  // The output matrix serves the last row only.
-  const Linear& head = model->weights().output;
-  result.gflops = (operations_per_token(model->weights()) * static_cast<double>(options.prompt) +
-                   2.0 * static_cast<double>(head.n) * static_cast<double>(head.k)) /
-                  prefill / 1e9;
+  result.gflops = operations_of(model->weights(), options.prompt) / prefill / 1e9;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   result.peak_rss_mb = static_cast<double>(usage.ru_maxrss) / 1024;
