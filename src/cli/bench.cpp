@@ -28,6 +28,7 @@ report::Measured measured_of(const BenchResult& r) {
           .prompt = r.prompt,
           .decode = r.decode,
           .depth = r.depth,
+          .sequences = r.sequences,
           .prefill_tokens_per_s = r.prefill_tokens_per_s,
           .decode_tokens_per_s = r.decode_tokens_per_s,
           .weight_bytes = r.weight_bytes,
@@ -46,21 +47,22 @@ report::Measured measured_of(const BenchResult& r) {
 
 std::string table_of(const std::vector<report::Measured>& rows) {
   std::vector<std::vector<std::string>> cells = {{"shape", "kind", "kv", "isa", "threads", "depth", "prompt",
-                                                  "prefill t/s", "GFLOP/s", "of peak", "decode t/s", "GB/s", "of read",
-                                                  "attn GB/s", "peak MB"}};
+                                                  "prefill t/s", "GFLOP/s", "of peak", "seqs", "decode t/s", "GB/s",
+                                                  "of read", "attn GB/s", "peak MB"}};
   const auto percent = [](double part) { return report::fixed(100 * part, 0) + " %"; };
   for (const report::Measured& r : rows)
     cells.push_back({r.shape, r.dtype, r.kv_dtype, r.isa, std::to_string(r.threads), std::to_string(r.depth),
                      std::to_string(r.prompt), report::fixed(r.prefill_tokens_per_s, 1), report::fixed(r.gflops, 1),
-                     percent(r.of_peak), report::fixed(r.decode_tokens_per_s, 1), report::fixed(r.read_gb_per_s, 1),
-                     percent(r.of_read), report::fixed(r.attention_gb_per_s, 1), report::fixed(r.peak_rss_mb, 0)});
-  return report::table(cells, "llllrrrrrrrrrrr");
+                     percent(r.of_peak), std::to_string(r.sequences), report::fixed(r.decode_tokens_per_s, 1),
+                     report::fixed(r.read_gb_per_s, 1), percent(r.of_read), report::fixed(r.attention_gb_per_s, 1),
+                     report::fixed(r.peak_rss_mb, 0)});
+  return report::table(cells, "llllrrrrrrrrrrrr");
 }
 
 struct Options {
   ModelOptions model;
   std::string shape, dtype = "f32", kv_dtype = "f32", threads = std::to_string(available_threads());
-  std::string prompt = "512", depth = "0";
+  std::string prompt = "512", depth = "0", sequences = "1";
   int64_t decode = 128, repeats = 5;
   bool json = false, quiet = false;
 };
@@ -77,6 +79,8 @@ void define(Parser& parser, Options& o, const std::string& shapes) {
   parser.option("-d,--depth", "LIST", o.depth,
                 "tokens in the cache before either; their keys and values are random numbers, not evaluated: what they "
                 "are makes no difference to the time [default: 0]");
+  parser.option("-s,--sequences", "LIST", o.sequences,
+                "sequences decoded side by side, one token of each in a pass; decode t/s counts all [default: 1]");
   parser.option("-t,--threads", "LIST", o.threads, "numbers of threads [default: all processors]");
   parser.option("--repeats", "N", o.repeats, "runs; the median counts [default: 5]");
   parser.flag("--json", o.json, "an array of objects, one per row");
@@ -92,10 +96,11 @@ struct Runner {
   void run(const std::shared_ptr<const Model>& model, const std::string& name, const BenchOptions& options) {
     const int64_t capacity = options.depth + std::max(options.prompt, options.decode);
     notes.say(name + " on " + std::to_string(options.n_threads) + (options.n_threads == 1 ? " thread" : " threads") +
-              ", prompt " + std::to_string(options.prompt) + ", depth " + std::to_string(options.depth));
+              ", prompt " + std::to_string(options.prompt) + ", depth " + std::to_string(options.depth) +
+              ", sequences " + std::to_string(options.sequences));
     try {
-      check_memory(model->config(), capacity, options.kv_dtype, 1);
-      announce_memory(model->config(), capacity, options.kv_dtype, 1, notes);
+      check_memory(model->config(), capacity, options.kv_dtype, options.sequences);
+      announce_memory(model->config(), capacity, options.kv_dtype, options.sequences, notes);
       rows.push_back(measured_of(ordinal::run_bench(model, name, options, {})));
     } catch (const Error& error) {  // of several the others still count
       if (only) throw;
@@ -123,7 +128,7 @@ int run_bench(Arguments arguments) {
 
   const Notes notes(o.quiet);
   const std::vector<int64_t> threads = parse_integers(o.threads, "-t"), prompts = parse_integers(o.prompt, "-p"),
-                             depths = parse_integers(o.depth, "-d");
+                             depths = parse_integers(o.depth, "-d"), sequences = parse_integers(o.sequences, "-s");
   for (const int64_t count : threads)
     if (count < 1 || count > 1024)
       throw Error("the number of threads makes no sense", "1 to 1024", std::to_string(count));
@@ -131,6 +136,7 @@ int run_bench(Arguments arguments) {
     for (const int64_t count : counts)
       if (count < 0 || count > int64_t{1} << 40)
         throw Error("a number of tokens is out of range", "0 to 2^40", std::to_string(count));
+  for (const int64_t count : sequences) check_range("the number of sequences", count, 1, 1024);
   if (o.repeats < 1 || o.repeats > 1000)
     throw Error("the number of repeats makes no sense", "1 to 1000", std::to_string(o.repeats));
   const std::vector<Dtype> kv_dtypes = all_of(o.kv_dtype, kv_dtype_from_name);
@@ -142,7 +148,9 @@ int run_bench(Arguments arguments) {
         throw Error("there is no shape '" + report::escaped(name) + "' to measure", shapes, report::escaped(name));
 
   Runner runner{.notes = notes};
-  runner.only = names.size() * dtypes.size() * kv_dtypes.size() * threads.size() * depths.size() * prompts.size() == 1;
+  runner.only = names.size() * dtypes.size() * kv_dtypes.size() * threads.size() * depths.size() * prompts.size() *
+                    sequences.size() ==
+                1;
   for (const std::string& name : names)
     for (const Dtype dtype : dtypes) {
       const std::shared_ptr<const Model> model =
@@ -151,13 +159,15 @@ int run_bench(Arguments arguments) {
         for (const int64_t count : threads)
           for (const int64_t depth : depths)
             for (const int64_t prompt : prompts)
-              runner.run(model, name,
-                         {.prompt = prompt,
-                          .decode = o.decode,
-                          .depth = depth,
-                          .kv_dtype = kv_dtype,
-                          .n_threads = static_cast<int>(count),
-                          .repeats = static_cast<int>(o.repeats)});
+              for (const int64_t together : sequences)
+                runner.run(model, name,
+                           {.prompt = prompt,
+                            .decode = o.decode,
+                            .depth = depth,
+                            .sequences = together,
+                            .kv_dtype = kv_dtype,
+                            .n_threads = static_cast<int>(count),
+                            .repeats = static_cast<int>(o.repeats)});
     }
   if (runner.rows.empty())
     throw Error("no combination could be measured", "one that fits the model and the memory", "the notes say why");

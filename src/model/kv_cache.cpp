@@ -14,7 +14,7 @@
 namespace ordinal {
 namespace {
 
-// The largest number of each plain kind.
+// The largest number of each plain kind; in f32 every number is its own.
 constexpr std::array kLargest = {std::numeric_limits<float>::infinity(), 65504.0f, 0x1.fep127f};
 
 int64_t whole_panels(int64_t n) { return (n + 31) / 32 * 32; }
@@ -60,6 +60,15 @@ const std::byte* KvCache::values(int64_t layer, int64_t kv_head) const { return 
 
 template <class Item>
 void KvCache::store_as(std::byte* head, int64_t t, const float* key, const float* value) {
+  Item* lane = reinterpret_cast<Item*>(head + t / 32 * key_panel_bytes()) + t % 32;
+  std::byte* row = head + key_bytes_ + t * row_bytes();
+  if constexpr (sizeof(Item) == sizeof(float)) {  // nothing to round
+    for (int64_t c = 0; c < head_dim_; ++c) std::memcpy(lane + c * 32, key + c, sizeof(float));
+    for (int64_t c = 0; c < head_dim_; c += 32)
+      std::memcpy(row + c / 32 * value_panel_bytes(), value + c,
+                  static_cast<size_t>(std::min<int64_t>(32, head_dim_ - c)) * sizeof(float));
+    return;
+  }
   const float largest = kLargest[static_cast<size_t>(dtype_)];
   const auto rounded = [&](const float* from, int64_t count) {  // up to 32 numbers
     std::array<float, 32> within;
@@ -68,8 +77,6 @@ void KvCache::store_as(std::byte* head, int64_t t, const float* key, const float
     narrow(dtype_, {within.data(), static_cast<size_t>(count)}, reinterpret_cast<std::byte*>(items.data()));
     return items;
   };
-  Item* lane = reinterpret_cast<Item*>(head + t / 32 * key_panel_bytes()) + t % 32;
-  std::byte* row = head + key_bytes_ + t * row_bytes();
   for (int64_t c = 0; c < head_dim_; c += 32) {
     const int64_t count = std::min<int64_t>(32, head_dim_ - c);
     const std::array<Item, 32> keys = rounded(key + c, count), values = rounded(value + c, count);

@@ -145,6 +145,7 @@ std::string to_json(std::span<const Measured> rows) {
                      {"prompt", r.prompt},
                      {"decode", r.decode},
                      {"depth", r.depth},
+                     {"sequences", r.sequences},
                      {"prefill_tokens_per_s", r.prefill_tokens_per_s},
                      {"decode_tokens_per_s", r.decode_tokens_per_s},
                      {"weight_bytes", r.weight_bytes},

@@ -94,7 +94,7 @@ struct Converted {
 struct Measured {
   std::string shape, dtype, kv_dtype, isa;
   int threads = 0;
-  int64_t prompt = 0, decode = 0, depth = 0;
+  int64_t prompt = 0, decode = 0, depth = 0, sequences = 0;
   double prefill_tokens_per_s = 0, decode_tokens_per_s = 0;
   int64_t weight_bytes = 0;
   double read_gb_per_s = 0, gflops = 0, peak_rss_mb = 0;

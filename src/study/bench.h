@@ -27,9 +27,10 @@ std::span<const BenchShape> bench_shapes();
 std::shared_ptr<const Model> make_bench_model(std::string_view shape, Dtype dtype);
 
 struct BenchOptions {
-  int64_t prompt = 512;  // tokens of the prefill
-  int64_t decode = 128;  // tokens of the decode
-  int64_t depth = 0;     // tokens in the cache before either: random keys and values, whose cost is that of real ones
+  int64_t prompt = 512;   // tokens of the prefill
+  int64_t decode = 128;   // tokens of the decode
+  int64_t depth = 0;      // tokens in the cache before either: random keys and values, whose cost is that of real ones
+  int64_t sequences = 1;  // decoded side by side, one token of each in a pass
   Dtype kv_dtype = Dtype::f32;
   int n_threads = 1;
   int repeats = 5;
@@ -39,12 +40,12 @@ struct BenchOptions {
 struct BenchResult {
   std::string shape, dtype, kv_dtype, isa;
   int n_threads = 0;
-  int64_t prompt = 0, decode = 0, depth = 0;
-  double prefill_tokens_per_s = 0, decode_tokens_per_s = 0;
-  double prefill_ms = 0, decode_ms_per_token = 0;
-  int64_t weight_bytes = 0;       // of the tensors that one decoded token reads
+  int64_t prompt = 0, decode = 0, depth = 0, sequences = 0;
+  double prefill_tokens_per_s = 0, decode_tokens_per_s = 0;  // the decode's of all sequences together
+  double prefill_ms = 0, decode_ms_per_pass = 0;
+  int64_t weight_bytes = 0;       // of the tensors that a pass of the decode reads
   int64_t cache_bytes = 0;        // keys and values that one decoded token reads, the mean over the decode
-  double read_gb_per_s = 0;       // both times decoded tokens a second
+  double read_gb_per_s = 0;       // all of it, by the passes
   double attention_gb_per_s = 0;  // keys and values a second, of attention alone at the end of the decode
   double gflops = 0;              // multiply-adds of the prefill's products, counted as two
   double peak_rss_mb = 0;         // of the process since this began, where the system can tell; else so far

@@ -32,6 +32,19 @@ TEST_CASE("cli bench: lists give a row each combination") {
   }
 }
 
+TEST_CASE("cli bench: sequences decoded side by side have a row each number, and share the weights") {
+  const nlohmann::json rows = json_of(run(
+      {"bench", "--shape", "tiny", "-p", "3", "-n", "4", "-s", "1,5", "-t", "1", "--repeats", "1", "--json", "-q"}));
+  REQUIRE(rows.size() == 2);
+  for (const int i : {0, 1}) {
+    const double sequences = i == 0 ? 1 : 5, passes = rows[i]["decode_tokens_per_s"].get<double>() / sequences;
+    CHECK(rows[i]["sequences"] == sequences);
+    const double bytes = rows[i]["weight_bytes"].get<double>() + sequences * rows[i]["cache_bytes"].get<double>();
+    CHECK(rows[i]["read_gb_per_s"].get<double>() == doctest::Approx(passes * bytes / 1e9));
+  }
+  check_failed(run({"bench", "--shape", "tiny", "-s", "0"}), {"1 to 1024"});
+}
+
 TEST_CASE("cli bench: a combination that does not fit is left out, and refused when it is the only one") {
   const std::vector<std::string> tiny = {"bench", "--shape", "tiny", "-p", "2", "-n", "1", "-t", "1", "-d", "5000"};
   check_failed(run(tiny), {"1024"});
