@@ -25,15 +25,14 @@ struct LoadBf16 {
   static F load(const std::byte* p) { return V::load_bf16(reinterpret_cast<const uint16_t*>(p)); }
 };
 
-// With few rows memory is what bounds a product: many streams at once, each asked for ahead, get more of it than the
-// processor fetches by itself (tools/SPEED.md).
-constexpr int kStreamingRows = 2;
-constexpr int64_t kAhead = 512;  // bytes
+// What a tile reads from memory it asks for ahead, this many bytes over all its streams: that gets more out of the
+// memory than the processor fetches by itself (tools/SPEED.md).
+constexpr int64_t kAhead = 4096;
 
 // R rows of x against P neighbouring panels: R * P * 32 sums in registers, each over k in order. Rows of x and panels
 // are reached as groups of three from one pointer each, which fits the addressing modes; more pointers would spill. A
 // function of its own, so that its loop is easy to find in the disassembly.
-template <class Load, int R, int P>
+template <class Load, int R, int P, bool Ahead>
 [[gnu::noinline]] void tile(const PanelProduct& a, int64_t row, int64_t panel) {
   constexpr int vectors = kPanelLanes / V::kWidth;
   constexpr int groups = (R + 2) / 3, panel_groups = (P + 2) / 3;
@@ -49,11 +48,11 @@ template <class Load, int R, int P>
   const std::byte* weights[panel_groups];
   for (int g = 0; g < panel_groups; ++g) weights[g] = a.panels + (panel + 3 * g) * a.panel_stride;
   const int64_t stride = a.x_stride, panel_stride = a.panel_stride;
-  const int64_t far_end = a.k - kAhead / (kPanelLanes * Load::kBytes);
+  constexpr int64_t steps_ahead = kAhead / P / (kPanelLanes * Load::kBytes);
 
   for (int64_t k = 0; k < a.k; ++k) {
-    if constexpr (R <= kStreamingRows) {
-      const int64_t ahead = k < far_end ? kAhead : 0;
+    if constexpr (Ahead) {
+      const int64_t ahead = k + steps_ahead < a.k ? steps_ahead * kPanelLanes * Load::kBytes : 0;
       for (int p = 0; p < P; ++p)
         for (int line = 0; line < kPanelLanes * Load::kBytes; line += 64)
           __builtin_prefetch(weights[p / 3] + ahead + (p % 3) * panel_stride + line);
@@ -76,26 +75,29 @@ template <class Load, int R, int P>
       for (int v = 0; v < vectors; ++v) V::store(y + r * a.y_stride + p * kPanelLanes + v * V::kWidth, sums[r][p][v]);
 }
 
+// So many rows go in one tile, over one panel if need be: a pass over the weights is then enough.
+constexpr int kNarrowRows = V::kTileRows * V::kTilePanels;
+
 // Panels taken together for R rows: as many as the registers hold sums for, at most `most`.
 template <int R>
 constexpr int panels_at_once(int most) {
-  const int fit = V::kTileRows * V::kTilePanels / R;
+  const int fit = kNarrowRows / R;
   return fit < most ? fit : most;
 }
 
 // All panels for R rows, P at once, then the rest at once.
-template <class Load, int R, int P>
+template <class Load, int R, int P, bool Ahead>
 void tile_rows(const PanelProduct& a, int64_t row, int64_t panel = 0) {
-  for (; panel + P <= a.n_panels; panel += P) tile<Load, R, P>(a, row, panel);
-  if constexpr (P > 1) tile_rows<Load, R, P - 1>(a, row, panel);
+  for (; panel + P <= a.n_panels; panel += P) tile<Load, R, P, Ahead>(a, row, panel);
+  if constexpr (P > 1) tile_rows<Load, R, P - 1, Ahead>(a, row, panel);
 }
 
-template <class Load, int Most, int R = V::kTileRows>
+template <class Load, int Most, bool Ahead, int R>
 inline void call_tile_rows(int64_t rows, const PanelProduct& a, int64_t row) {
   if (rows == R)
-    tile_rows<Load, R, panels_at_once<R>(Most)>(a, row);
+    tile_rows<Load, R, panels_at_once<R>(Most), Ahead>(a, row);
   else if constexpr (R > 1)
-    call_tile_rows<Load, Most, R - 1>(rows, a, row);
+    call_tile_rows<Load, Most, Ahead, R - 1>(rows, a, row);
 }
 
 // A part of k so long that the panels of a tile, this part of them, stay near while every tile of rows passes over
@@ -113,14 +115,14 @@ inline void copy_part(const std::byte* part, int64_t k, float* wide) {
   for (int64_t i = 0; i < k * kPanelLanes; i += V::kWidth) V::store(wide + i, Load::load(part + i * Load::kBytes));
 }
 
-// Rows go in tiles of nearly equal height (7 as 3 and 4, not 6 and 1). A single tile reads its panels side by side,
-// once, as memory gives them, up to eight streams at a time. More tiles pass one after the other over a part of a few
+// Few rows read the panels side by side, once, as memory gives them, up to eight streams at a time. More rows go in
+// tiles of nearly equal height (13 as 4, 4 and 5, not 6, 6 and 1), which pass one after the other over a part of a few
 // panels: it is read from memory once, and that part of the rows stays near while the panels change. Between parts the
 // sums rest in y.
 template <class Load>
 void product(const PanelProduct& a) {
   const int64_t tiles = (a.m + V::kTileRows - 1) / V::kTileRows;
-  if (tiles <= 1) return call_tile_rows<Load, 8>(a.m, a, 0);
+  if (a.m <= kNarrowRows) return call_tile_rows<Load, 8, true, kNarrowRows>(a.m, a, 0);
   alignas(64) float wide[V::kTilePanels * kPartNumbers];
   for (int64_t k = 0; k < a.k; k += kPartOfK) {
     PanelProduct part = a;
@@ -142,9 +144,11 @@ void product(const PanelProduct& a) {
       for (int64_t t = 0; t < tiles; ++t) {
         const int64_t row = a.m * t / tiles, rows = a.m * (t + 1) / tiles - row;
         if (copied)
-          call_tile_rows<LoadF32, V::kTilePanels>(rows, part, row);
+          call_tile_rows<LoadF32, V::kTilePanels, false, V::kTileRows>(rows, part, row);
+        else if (t == 0)
+          call_tile_rows<Load, V::kTilePanels, true, V::kTileRows>(rows, part, row);
         else
-          call_tile_rows<Load, V::kTilePanels>(rows, part, row);
+          call_tile_rows<Load, V::kTilePanels, false, V::kTileRows>(rows, part, row);
       }
     }
   }

@@ -21,6 +21,7 @@
 // One block of 32 k of a panel: 32 scales in f16, then the weights as [8 groups of 4 k][32 lanes][4 k] signed bytes.
 struct BlockQ8 {
   static constexpr int64_t kBytes = kPanelLanes * (2 + 32);
+  static constexpr bool kFromMemory = true;
   static I start(int32_t sum) { return V::start_q8(sum); }
   static F scales(const std::byte* block, int vector) {
     return V::load_f16(reinterpret_cast<const uint16_t*>(block) + vector * V::kWidth);
@@ -34,6 +35,7 @@ struct BlockQ8 {
 // The same with half a byte a weight, 8 + weight: groups 0 to 3 in the low halves, 4 to 7 in the high ones.
 struct BlockQ4 {
   static constexpr int64_t kBytes = kPanelLanes * (2 + 16);
+  static constexpr bool kFromMemory = true;
   static I start(int32_t sum) { return V::start(-8 * sum); }
   static F scales(const std::byte* block, int vector) { return BlockQ8::scales(block, vector); }
   static I weights(const std::byte* block, int group, int vector) {
@@ -47,6 +49,7 @@ struct BlockQ4 {
 template <class Block>
 struct Apart {
   static constexpr int64_t kBytes = kPanelLanes * (4 + 32);
+  static constexpr bool kFromMemory = false;
   static I start(int32_t sum) { return Block::start(sum); }
   static F scales(const std::byte* block, int vector) {
     return V::load(reinterpret_cast<const float*>(block) + vector * V::kWidth);
@@ -85,8 +88,9 @@ template <class Block, int R, int P>
       for (int p = 0; p < P; ++p)
         for (int v = 0; v < vectors; ++v) acc[r][p][v] = Block::start(a.x_sums[(row + r) * x_blocks + b]);
     const int8_t* x = a.x_bytes + (row * x_blocks + b) * 32;
-    if constexpr (R <= kStreamingRows) {
-      const int64_t ahead = b + 1 < blocks ? Block::kBytes : 0;
+    if constexpr (Block::kFromMemory) {
+      constexpr int64_t blocks_ahead = kAhead / P / Block::kBytes > 1 ? kAhead / P / Block::kBytes : 1;
+      const int64_t ahead = b + blocks_ahead < blocks ? blocks_ahead * Block::kBytes : 0;
       for (int p = 0; p < P; ++p)
         for (int line = 0; line < Block::kBytes; line += 64) __builtin_prefetch(block[p] + ahead + line);
     }
