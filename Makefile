@@ -71,7 +71,7 @@ objects = $(patsubst %.cpp,$(B)/%.o,$(1))
 quietly = $(if $(V),,@echo '  $(firstword $(1)) $@'; )$(1)
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-isa parity page-check sanitize thread fuzz arm64 example bench lint lint-rules tidy format golden \
+.PHONY: all demo test test-isa parity page-check sanitize thread fuzz arm64 example bench bench-peers lint lint-rules tidy format golden \
   pictures model study install uninstall packages clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -177,6 +177,10 @@ example: all  ## build and run tools/example_embed.cpp, a program that uses the 
 
 bench: all  ## tokens per second of a model of GPT-2's shape, per kind of weights
 	$(B)/ordinal bench --shape gpt2 --dtype f32,f16,bf16,q8_0,q4_0
+
+# PEERS passes options on, say PEERS="--kinds q8_0 --rounds 9".
+bench-peers: all build/venv/peers.ok  ## the same work in llama.cpp, transformers, ctranslate2 and onnxruntime, in one run
+	build/venv/bin/python tools/bench_peers.py $(B)/ordinal $(PEERS)
 
 cxx_files := $(wildcard include/ordinal/*.h src/*/*.h src/*/*.cpp tests/*.h tests/*.cpp tests/*/*.h tests/*/*.cpp \
   tools/*.cpp tools/fuzz/*.h tools/fuzz/*.cpp)

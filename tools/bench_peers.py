@@ -11,12 +11,12 @@ decode 32 tokens, one at a time, from an empty cache. The times are medians over
 the ratios within a round. That all do the same work is checked first: the logits after 64 tokens.
 
 "int8" is what an engine has near q8_0: CTranslate2's int8, onnxruntime's dynamic quantization of its MatMuls.
-Packages: tools/peers-requirements.txt; llama-cpp-python is built from source for this processor (`make bench-peers`).
+`make bench-peers` installs the packages in build/venv, llama-cpp-python built from source for this processor, and
+runs this.
 """
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -337,16 +337,22 @@ def work(arguments):
         print(json.dumps(answer), file=answers, flush=True)
 
 
+def memory_of(process="self"):
+    """Bytes resident now, and at most so far."""
+    facts = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines() if ":" in line)
+    return tuple(int(facts[name].split()[0]) * 1024 for name in ("VmRSS", "VmHWM"))
+
+
 def start_once(arguments):
-    """llama.cpp from opening the file to the first logits of 16 tokens, and the memory that took."""
-    import llama_cpp  # noqa: F401  the time that Python takes to import it does not count
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    """llama.cpp from opening the file to the first logits of 16 tokens; then the memory that a prompt of 512 took."""
+    import llama_cpp  # noqa: F401  the time that Python takes to import it does not count, nor its memory
+    before, _ = memory_of()
     engine = LlamaCpp(arguments.folder / f"{arguments.kinds}.gguf", int(arguments.threads))
     engine.feed(ids_of(16))
     seconds = time.perf_counter() - engine.started
     engine.reset()
     engine.feed(ids_of(PROMPT))
-    print(seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+    print(seconds, memory_of()[1] - before)
 
 
 class Worker:
@@ -425,38 +431,45 @@ def compare(arguments, kind, threads):
     return rows
 
 
-def run_once(command):
-    """Seconds, and the largest resident memory, of one process."""
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status != 0:
-        sys.exit(f"bench_peers: {' '.join(map(str, command))} failed")
-    return time.perf_counter() - start, usage.ru_maxrss * 1024
+# Runs a command and prints the seconds it took and its largest resident memory. A process of its own: what a child is
+# said to have taken includes its parent at the moment of the fork, and the parent of this one is large.
+LAUNCHER = """
+import os, resource, subprocess, sys, time
+start = time.perf_counter()
+code = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+sys.exit(code)
+"""
+
+
+def run_once(*command):
+    out = subprocess.run([sys.executable, "-S", "-c", LAUNCHER, *map(str, command)], check=True, capture_output=True,
+                         text=True).stdout
+    return tuple(map(float, out.split()))
 
 
 def compare_start(arguments, kind):
-    """From nothing to the logits after 16 tokens, the files in the page cache; and peak memory with a prompt of 512."""
-    path = arguments.folder / f"{kind}.ordinal"
+    """From nothing to the first token after 16, the file in the page cache: of ordinal the whole process, of llama.cpp
+    what it does in a Python that has imported it. And peak memory with a prompt of 512 in a context of 1024."""
+    paths = {"ordinal": arguments.folder / f"{kind}.ordinal", "llama.cpp": arguments.folder / f"{kind}.gguf"}
     ids = lambda count: ",".join(map(str, ids_of(count)))
-    ours, theirs = [], []
+    results = {"ordinal": [], "llama.cpp": []}
     for _ in range(arguments.rounds):
-        first, _ = run_once([arguments.program, "generate", "-m", path, "--ids", ids(16), "-n", "1", "--temp", "0",
-                             "-q", "--ctx", str(CONTEXT), "--json"])
-        _, memory = run_once([arguments.program, "logits", "-m", path, "--ids", ids(PROMPT), "-q", "--ctx",
-                              str(CONTEXT)])
-        ours.append((first, memory))
+        model = ["-m", paths["ordinal"], "-q", "--ctx", CONTEXT, "-t", 2]
+        first, _ = run_once(arguments.program, "generate", *model, "--ids", ids(16), "-n", 1, "--temp", 0, "--json")
+        _, memory = run_once(arguments.program, "logits", *model, "--ids", ids(PROMPT))
+        results["ordinal"].append((first, memory))
         if "llama.cpp" in arguments.engines:
             out = subprocess.run([sys.executable, __file__, arguments.program, "--once", "--kinds", kind, "--threads",
                                   "2", "--folder", str(arguments.folder)], check=True, capture_output=True, text=True)
-            theirs.append(tuple(map(float, out.stdout.split())))
-    size = path.stat().st_size
+            results["llama.cpp"].append(tuple(map(float, out.stdout.split())))
     rows = []
-    for name, values, size in (("ordinal", ours, size), ("llama.cpp", theirs, (path.with_suffix(".gguf")).stat().st_size)):
+    for name, values in results.items():
         if values:
-            rows.append({"kind": kind, "engine": name, "first_token_s": statistics.median(v[0] for v in values),
-                         "memory_of_file": statistics.median(v[1] for v in values) / size})
-            print(f"| {kind} | {name} | {rows[-1]['first_token_s']:.3f} | {rows[-1]['memory_of_file']:.2f} |", flush=True)
+            row = {"kind": kind, "engine": name, "first_token_s": statistics.median(v[0] for v in values),
+                   "memory_of_file": statistics.median(v[1] for v in values) / paths[name].stat().st_size}
+            rows.append(row)
+            print(f"| {kind} | {name} | {row['first_token_s']:.3f} | {row['memory_of_file']:.2f} |", flush=True)
     return rows
 
 
