@@ -8,9 +8,11 @@
 #include "cli/options.h"
 #include "cli/parser.h"
 #include "cli/terminal.h"
+#include "format/model_draft.h"
 #include "ordinal/error.h"
 #include "report/json.h"
 #include "report/text.h"
+#include "study/fidelity.h"
 
 namespace ordinal::cli {
 namespace {
@@ -26,6 +28,66 @@ void check_output(const std::string& path, bool force) {
 std::string formats() {
   std::string text;
   for (const Importer& importer : importers()) text += (text.empty() ? "" : ", ") + std::string(importer.summary);
+  return text;
+}
+
+// A checkpoint of another program, or a model file, whose damage must not get checksums that fit it.
+ModelDraft read_source(const std::string& path, const ImportOptions& options) {
+  if (!is_model_file(path)) return import_checkpoint(path, options);
+  if (!options.vocab_dir.empty())
+    throw Error("--vocab is for checkpoints of other programs", "a model without --vocab",
+                path + ", which is a model file", "leave --vocab out");
+  const ModelFile file = ModelFile::open(path);
+  file.verify();
+  return draft_of(file);
+}
+
+// What -f measures: the weights as they are in the source, and a text for them.
+struct Trial {
+  std::shared_ptr<const Model> model;
+  TokenStream stream;
+};
+
+// Throws Error for all that would keep the text from being measured, before anything is written.
+Trial prepare_trial(const ModelDraft& draft, const std::string& input, const std::string& name, const std::string& text,
+                    bool quiet) {
+  if (draft.tokenizer.kind == "none")
+    throw Error(input + " has no tokenizer, so its predictions of a text cannot be measured (-f)",
+                "a source with a tokenizer", "one of ids only",
+                is_model_file(input) ? "leave -f out" : "--vocab DIR, or leave -f out");
+  const ModelConfig& config = draft.config;
+  const bool starts = config.bos_id >= 0 || !config.eos_ids.empty();
+  Trial trial;
+  trial.stream = make_stream(name, text, *make_tokenizer(draft.tokenizer), config,
+                             {.start = starts ? StartToken::always : StartToken::never});
+  if (const size_t tokens = trial.stream.tokens.size() - (starts ? 1 : 0); tokens < 2)
+    throw Error("the text is too short to measure on (-f)", "2 tokens or more", std::to_string(tokens));
+  // A model file is there to be mapped; anything else is brought into that form, without rounding.
+  Progress progress("reading", quiet);
+  const WriteOptions unrounded{.progress = [&](int64_t done, int64_t total) {
+    throw_if_interrupted();
+    progress.update(done, total);
+  }};
+  trial.model =
+      Model::bind(is_model_file(input) ? ModelFile::open(input) : write_model_in_memory(draft, input, unrounded));
+  check_memory(config, fidelity_window(*trial.model, trial.stream), Dtype::f32, 2);
+  return trial;
+}
+
+std::string with_sign(double value, int digits) { return (value < 0 ? "" : "+") + report::fixed(value, digits); }
+
+std::string lines_of(const report::Fidelity& f) {
+  std::string text =
+      "ordinal: predictions of " + f.text + ", " + report::grouped(f.tokens) + " tokens in windows of " +
+      std::to_string(f.ctx) + ":\n" +
+      report::table({{"nats per token", report::fixed(f.source_nll, 5) + " before, " + report::fixed(f.written_nll, 5) +
+                                            " after: " + with_sign(f.change_nll, 5) + " +- " +
+                                            report::fixed(f.change_std_error, 5)},
+                     {"perplexity", with_sign(f.change_ppl_percent, 3) + " %"},
+                     {"KL", report::fixed(f.kl, 6) + " nats from the source"},
+                     {"same best", report::fixed(f.agreement_percent, 2) + " % of tokens"}},
+                    "ll");
+  text.pop_back();  // the end of the last line, which Notes::line writes
   return text;
 }
 
@@ -46,22 +108,30 @@ report::Converted report_of(const ModelFile& file, const std::string& input, con
 }  // namespace
 
 int run_convert(Arguments arguments) {
-  std::optional<std::string> input, output, dtype, head;
+  std::optional<std::string> input, output, dtype, head, text_name;
   std::string vocab;
+  int64_t threads = 0;
   bool force = false, json = false, quiet = false;
   Parser parser("convert",
                 "Writes a model file from a checkpoint of another program: " + formats() +
-                    ". The file appears when it is whole, or not at all.",
+                    "; or from a model file, all of which is kept but the kinds of its numbers. The file appears when "
+                    "it is whole, or not at all.",
                 "ordinal convert gpt2/ gpt2.ordinal --dtype bf16");
-  parser.positional("input", input, "the checkpoint: a folder or a file");
+  parser.positional("input", input, "the checkpoint or model file: a folder or a file");
   parser.positional("output", output, "the model file to write, model.ordinal");
   std::string kinds;
   for (const DtypeInfo& info : kDtypes) kinds += (kinds.empty() ? "" : "|") + std::string(info.name);
-  parser.option("--dtype", kinds, dtype, "how matrices are stored [default: each as it is in the checkpoint]");
+  parser.option("--dtype", kinds, dtype, "how matrices are stored [default: each as it is in the input]");
   parser.option("--head", kinds, head, "how token_embd and output are stored, when it is to be another kind");
   parser.option("--vocab", "DIR", vocab, "folder or file with the tokenizer [default: beside the weights]");
+  parser.option("-f,--file", "TEXT", text_name,
+                "a text, - for standard input: says what the conversion did to the predictions of it, in nats, "
+                "perplexity, KL and agreement, in windows of the trained length");
+  parser.option("-t,--threads", "N", threads,
+                "threads for -f; 0 uses every processor that the process may use [default: 0]");
   parser.flag("--force", force, "replace the output if it exists");
-  parser.flag("--json", json, "one JSON object: input, output, bytes, tensors, parameters, seconds, notes");
+  parser.flag("--json", json,
+              "one JSON object: input, output, bytes, tensors, parameters, seconds, notes; with -f fidelity");
   parser.flag("-q,--quiet", quiet, "no notes and no summary on standard error");
   if (!parser.parse(arguments)) return 0;
   if (!input || !output) throw UsageError{"convert takes an input and an output", "ordinal convert gpt2/ gpt2.ordinal"};
@@ -73,18 +143,20 @@ int run_convert(Arguments arguments) {
     writing.dtype = dtype_from_name(*dtype);
   }
   if (head) writing.head_dtype = dtype_from_name(*head);
+  check_range("the number of threads (-t)", threads, 0, kMostThreads, "; 0 uses every processor");
   check_output(*output, force);
-  if (is_model_file(*input))
-    throw Error(*input + " is a model file of Ordinal already", formats(), "an Ordinal model file",
-                "ordinal inspect " + *input);
 
   watch_signals();
+  std::string text;
+  if (text_name) text = *text_name == "-" ? read_input() : read_text_file(*text_name);
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::string> remarks;
-  const ModelDraft draft = import_checkpoint(*input, {.vocab_dir = vocab, .note = [&](const std::string& remark) {
-                                                        remarks.push_back(remark);
-                                                        notes.say(remark);
-                                                      }});
+  const ModelDraft draft = read_source(*input, {.vocab_dir = vocab, .note = [&](const std::string& remark) {
+                                                  remarks.push_back(remark);
+                                                  notes.say(remark);
+                                                }});
+  std::optional<Trial> trial;
+  if (text_name) trial = prepare_trial(draft, *input, *text_name, text, quiet);
   Progress progress("converting", quiet);
   writing.progress = [&](int64_t done, int64_t total) {
     throw_if_interrupted();
@@ -99,8 +171,20 @@ int run_convert(Arguments arguments) {
   progress.clear();
   if (errors.size() > 1) notes.line(report::table(errors, "llr"));
 
+  std::optional<report::Fidelity> fidelity;
+  if (trial) {
+    Progress scoring("measuring", quiet);
+    fidelity = measure_fidelity(trial->model, Model::open(*output), trial->stream, static_cast<int>(threads),
+                                [&](int64_t done, int64_t total) {
+                                  throw_if_interrupted();
+                                  scoring.update(done, total);
+                                });
+    scoring.clear();
+    notes.line(lines_of(*fidelity));
+  }
   report::Converted result = report_of(ModelFile::open(*output), *input, *output);
   result.notes = std::move(remarks);
+  result.fidelity = std::move(fidelity);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (json) write_out(report::to_json(result) + "\n");
   notes.line("ordinal: wrote " + *output + ": " + report::byte_size(result.bytes) + ", " +

@@ -31,7 +31,7 @@ constexpr Command kCommands[] = {
     {"logits", "scores of the next token, as a table, JSON or .npy", run_logits},
     {"tokenize", "text to token ids, pieces and byte offsets", run_tokenize},
     {"detokenize", "token ids to text", run_detokenize},
-    {"convert", "a checkpoint of another program to a model file", run_convert},
+    {"convert", "a checkpoint of another program, or a model file, to a model file", run_convert},
     {"inspect", "what a model file holds", run_inspect},
     {"compare", "the same weights under several position schemes", run_compare},
     {"perplexity", "how well a model predicts texts", run_perplexity},

@@ -67,14 +67,25 @@ Rounded round_q4(const float* x) {
   return best;
 }
 
-}  // namespace
-
-double pack_block_panel(Dtype dtype, const float* rows, int64_t count, int64_t k, std::byte* panel) {
+// The kind, which must be one of blocks.
+const DtypeInfo& block_info(Dtype dtype) {
   const DtypeInfo& info = dtype_info(dtype);
   if (info.block_items != kBlock)
     throw Error("only block kinds are packed in blocks", "q8_0 or q4_0", std::string(info.name));
+  return info;
+}
+
+// The byte of a block that holds number i of a lane: all of it, or with 4 bits its lower half for i < 16.
+int64_t byte_of(bool four_bits, int64_t lane, int64_t i) {
+  const int64_t group = i / 4;
+  return 2 * kPanelLanes + ((four_bits ? group % 4 : group) * kPanelLanes + lane) * 4 + i % 4;
+}
+
+}  // namespace
+
+double pack_block_panel(Dtype dtype, const float* rows, int64_t count, int64_t k, std::byte* panel) {
   const bool four_bits = dtype == Dtype::q4_0;
-  const int64_t block_bytes = info.block_bytes * kPanelLanes, blocks = (k + kBlock - 1) / kBlock;
+  const int64_t block_bytes = block_info(dtype).block_bytes * kPanelLanes, blocks = (k + kBlock - 1) / kBlock;
   double squared_error = 0;
   for (int64_t b = 0; b < blocks; ++b) {
     std::byte* block = panel + b * block_bytes;
@@ -89,13 +100,12 @@ double pack_block_panel(Dtype dtype, const float* rows, int64_t count, int64_t k
       squared_error += r.squared_error;
       std::memcpy(block + 2 * lane, &r.scale, 2);
       for (int64_t i = 0; i < n; ++i) {
-        const int64_t group = i / 4;
-        std::byte& at = block[2 * kPanelLanes + ((four_bits ? group % 4 : group) * kPanelLanes + lane) * 4 + i % 4];
+        std::byte& at = block[byte_of(four_bits, lane, i)];
         const int multiple = static_cast<int>(r.multiples[i]);
         const auto stored = static_cast<uint8_t>(four_bits ? multiple + 8 : multiple);
         if (!four_bits)
           at = std::byte{stored};
-        else if (group < 4)
+        else if (i < kBlock / 2)
           at = (at & std::byte{0xf0}) | std::byte{stored};
         else
           at = (at & std::byte{0x0f}) | (std::byte{stored} << 4);
@@ -103,6 +113,23 @@ double pack_block_panel(Dtype dtype, const float* rows, int64_t count, int64_t k
     }
   }
   return squared_error;
+}
+
+void unpack_block_panel(Dtype dtype, const std::byte* panel, int64_t k, int64_t first, int64_t count, float* rows) {
+  const bool four_bits = dtype == Dtype::q4_0;
+  const int64_t block_bytes = block_info(dtype).block_bytes * kPanelLanes;
+  for (int64_t row = 0; row < count; ++row)
+    for (int64_t start = 0; start < k; start += kBlock) {
+      const std::byte* block = panel + start / kBlock * block_bytes;
+      uint16_t scale_bits = 0;
+      std::memcpy(&scale_bits, block + 2 * (first + row), 2);
+      const float scale = f16_to_f32(scale_bits);
+      for (int64_t i = 0; i < std::min(kBlock, k - start); ++i) {
+        const auto stored = static_cast<uint8_t>(block[byte_of(four_bits, first + row, i)]);
+        const int half = i < kBlock / 2 ? stored & 15 : stored >> 4;
+        rows[row * k + start + i] = scale * static_cast<float>(four_bits ? half - 8 : static_cast<int8_t>(stored));
+      }
+    }
 }
 
 }  // namespace ordinal

@@ -24,16 +24,18 @@ namespace {
 
 // Rows at a time: what read_rows may be asked for, and what fills a panel.
 constexpr int64_t kRows = kPanelLanes;
+constexpr int64_t kReportEvery = int64_t{1} << 20;  // bytes
 
 std::span<const std::byte> bytes_of(const auto& items) { return std::as_bytes(std::span(items)); }
 
 int64_t row_count(const TensorSource& source) { return source.shape.size() == 2 ? source.shape[0] : 1; }
 
 Dtype stored_dtype(const TensorSource& source, Layout layout, const WriteOptions& options) {
+  const bool other_head = options.head_dtype && (source.name == "token_embd.weight" || source.name == "output.weight");
+  if (source.stored && source.stored->layout == layout && options.keep_dtype && !other_head)
+    return source.stored->dtype;
   if (source.shape.size() == 1) return Dtype::f32;
-  Dtype dtype = options.keep_dtype ? source.source_dtype : options.dtype;
-  if (options.head_dtype && (source.name == "token_embd.weight" || source.name == "output.weight"))
-    dtype = *options.head_dtype;
+  const Dtype dtype = other_head ? *options.head_dtype : options.keep_dtype ? source.source_dtype : options.dtype;
   if (static_cast<size_t>(dtype) >= kDtypes.size())
     throw Error(source.name + " is of a kind without a name", "a kind in the table of kinds",
                 std::to_string(static_cast<int>(dtype)));
@@ -178,7 +180,21 @@ class Writer {
     out.write(std::vector<std::byte>(static_cast<size_t>(end - out.written())));
   }
 
+  void copy_tensor(OutputFile& out, const TensorView& stored, TensorPart& tensor) {
+    Checksum checksum;
+    for (int64_t first = 0; first < stored.bytes; first += kReportEvery) {
+      const std::span<const std::byte> bytes(stored.data + first,
+                                             static_cast<size_t>(std::min(kReportEvery, stored.bytes - first)));
+      checksum.add(bytes);
+      out.write(bytes);
+      report(out.written());
+    }
+    tensor.part.checksum = checksum.value();
+  }
+
   void write_tensor(OutputFile& out, const TensorSource& source, TensorPart& tensor) {
+    if (source.stored && source.stored->dtype == tensor.dtype && source.stored->layout == tensor.layout)
+      return copy_tensor(out, *source.stored, tensor);
     const int64_t rows = row_count(source), k_size = source.shape.back();
     const bool in_panels = tensor.layout == Layout::panels;
     const size_t chunk = static_cast<size_t>((in_panels ? kRows : std::min(rows, kRows)) * k_size);
@@ -217,8 +233,7 @@ class Writer {
   }
 
   void report(int64_t done) {
-    constexpr int64_t kEvery = int64_t{1} << 20;
-    if (!options_.progress || done - reported_ < kEvery) return;
+    if (!options_.progress || done - reported_ < kReportEvery) return;
     reported_ = done;
     options_.progress(done, file_bytes_);
   }

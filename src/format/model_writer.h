@@ -19,6 +19,9 @@ struct TensorSource {
   // Gives rows `first` .. `first + count` as count * K floats, outputs first whatever the source's orientation
   // (a tensor of one dimension has one row). Called with rising `first`, count <= 32.
   std::function<void(int64_t first, int64_t count, float* out)> read_rows;
+  // The tensor as it lies in a model file, which read_rows keeps alive: written byte for byte where kind and layout
+  // stay. nullptr when it comes from elsewhere.
+  const TensorView* stored = nullptr;
 };
 
 // Everything a model file holds, before it is one.
@@ -33,9 +36,9 @@ struct ModelDraft {
 // tables, which stay rows; tensors of one dimension stay f32 rows. Where a block kind is asked for, tables in rows and
 // matrices of fewer than 32 inputs stay f32.
 struct WriteOptions {
-  bool keep_dtype = true;  // each matrix in the kind of its source; otherwise in `dtype`
+  bool keep_dtype = true;  // each matrix in the kind of its source, as is all of a model file; otherwise in `dtype`
   Dtype dtype = Dtype::f32;
-  std::optional<Dtype> head_dtype;  // of token_embd.weight and output.weight, when it is to be another
+  std::optional<Dtype> head_dtype = {};  // of token_embd.weight and output.weight, when it is to be another
   std::function<void(int64_t done_bytes, int64_t total_bytes)> progress = {};
   // Told of every tensor that was rounded on its way: the root of squared errors over squared numbers.
   std::function<void(const std::string& name, Dtype dtype, double relative_error)> rounded = {};

@@ -126,13 +126,23 @@ std::string to_json(const Inspected& result) {
 }
 
 std::string to_json(const Converted& result) {
-  return dump({{"input", result.input},
-               {"output", result.output},
-               {"bytes", result.bytes},
-               {"tensors", result.tensors},
-               {"parameters", result.parameters},
-               {"seconds", result.seconds},
-               {"notes", result.notes}});
+  Json json = {{"input", result.input},     {"output", result.output},         {"bytes", result.bytes},
+               {"tensors", result.tensors}, {"parameters", result.parameters}, {"seconds", result.seconds},
+               {"notes", result.notes}};
+  if (const std::optional<Fidelity>& f = result.fidelity)
+    json["fidelity"] = {{"text", f->text},
+                        {"tokens", f->tokens},
+                        {"ctx", f->ctx},
+                        {"start_token", f->start_token},
+                        {"source_nll", f->source_nll},
+                        {"written_nll", f->written_nll},
+                        {"change_nll", f->change_nll},
+                        {"change_stderr", f->change_std_error},
+                        {"change_ppl_percent", f->change_ppl_percent},
+                        {"kl", f->kl},
+                        {"agreement_percent", f->agreement_percent},
+                        {"seconds", f->seconds}};
+  return dump(json);
 }
 
 std::string to_json(std::span<const Measured> rows) {

@@ -81,6 +81,20 @@ struct Inspected {
   std::optional<bool> verified;
 };
 
+// Predictions of a text by weights as they were and as they were written; natural logarithms, means over tokens.
+struct Fidelity {
+  std::string text;
+  int64_t tokens = 0;  // scored
+  int64_t ctx = 0;     // of the windows
+  bool start_token = false;
+  double source_nll = 0, written_nll = 0;
+  double change_nll = 0, change_std_error = 0;  // written - source, paired
+  double change_ppl_percent = 0;
+  double kl = 0;                 // of what was written from the source
+  double agreement_percent = 0;  // how often both hold the same token likeliest
+  double seconds = 0;
+};
+
 struct Converted {
   std::string input, output;
   int64_t bytes = 0;
@@ -88,6 +102,7 @@ struct Converted {
   int64_t parameters = 0;
   double seconds = 0;
   std::vector<std::string> notes;
+  std::optional<Fidelity> fidelity;
 };
 
 // Speed on one number of threads, and what the machine gave in the same run.

@@ -83,6 +83,10 @@ std::vector<double> score_windows(std::span<Session> sessions, std::span<const T
   std::vector<float> scratch;
   std::vector<TokenId> inputs;
   const auto vocab_size = static_cast<size_t>(sessions.front().model().config().vocab_size);
+  for (const Session& session : sessions)
+    if (const int64_t other = session.model().config().vocab_size; other != static_cast<int64_t>(vocab_size))
+      throw Error("models of different vocabularies cannot be compared token by token",
+                  std::to_string(vocab_size) + " tokens in each", std::to_string(other));
   for (const Window& window : windows) {
     const auto part = tokens.subspan(static_cast<size_t>(window.first), static_cast<size_t>(window.count));
     inputs.assign(part.begin(), part.end());

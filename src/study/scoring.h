@@ -56,9 +56,10 @@ struct Prediction {
   }
 };
 
-// Runs the windows through all sessions (of one model, each with room for the longest window) side by side, so that
-// their predictions can be compared token by token without keeping any. `put_first`: stands in for the first token of
-// every window. Returns the seconds each session took. `progress` is told of scored tokens and may throw to stop.
+// Runs the windows through all sessions (each with room for the longest window) side by side, so that their predictions
+// can be compared token by token without keeping any. `put_first`: stands in for the first token of every window.
+// Returns the seconds each session took. `progress` is told of scored tokens and may throw to stop. Throws Error for
+// sessions of models whose vocabularies differ in size.
 std::vector<double> score_windows(std::span<Session> sessions, std::span<const TokenId> tokens,
                                   std::span<const Window> windows, std::optional<TokenId> put_first,
                                   const std::function<void(const Prediction&)>& sink,

@@ -161,6 +161,21 @@ TEST_CASE("scores: progress counts scored tokens, and may stop the run") {
       int);
 }
 
+TEST_CASE("scores: models of vocabularies of different sizes are refused") {
+  test::RandomModel other;
+  other.config = test::small_config();
+  ++other.config.vocab_size;
+  std::vector<Session> sessions;
+  sessions.emplace_back(small_model(), SessionOptions{.position = "none", .capacity = 8, .observer = {}});
+  sessions.emplace_back(Model::bind(ordinal::write_model_in_memory(test::random_model(other), "other")),
+                        SessionOptions{.position = "none", .capacity = 8, .observer = {}});
+  const std::vector<TokenId> tokens = {1, 2, 3};
+  const std::string error = test::error_of([&] {
+    score_windows(sessions, tokens, plan_windows(Cut::rolling, 3, 8, 8), std::nullopt, [](const Prediction&) {}, {});
+  });
+  CHECK(test::mentions(error, {"different vocabularies"}));
+}
+
 TEST_CASE("divergence: zero of a thing from itself, and the textbook sum otherwise") {
   const std::vector<float> p = {0.5f, -1.0f, 2.0f, 0.0f}, q = {1.5f, 0.25f, -2.0f, 3.0f};
   const auto log_sum = [](const std::vector<float>& x) {
