@@ -75,7 +75,8 @@ void use_kernels_for_test(const Kernels& table);
 int available_processors();
 
 // Calls body(context, i, thread) for i in [0, count), thread in [0, n_threads), each i once. Runs on the calling thread
-// alone when n_threads or count is 1, or while another loop uses the helpers. The first exception is thrown on.
+// alone when n_threads or count is 1, or while another loop uses the helpers, and never on more threads than there are
+// processors. The first exception is thrown on.
 using LoopBody = void (*)(void* context, int64_t i, int thread);
 void parallel_loop(int n_threads, int64_t count, LoopBody body, void* context);
 

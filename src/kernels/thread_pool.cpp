@@ -156,7 +156,10 @@ int available_processors() {
 }
 
 void parallel_loop(int n_threads, int64_t count, LoopBody body, void* context) {
-  const int used = static_cast<int>(std::min<int64_t>({n_threads, count, kMostHelpers}));
+  // More threads than processors take turns: each piece whose thread waits for its turn is waited for. Measured on two
+  // processors, eight threads decoded at 0.6 of the speed of two.
+  static const int processors = available_processors();
+  const int used = static_cast<int>(std::min<int64_t>({n_threads, count, kMostHelpers, processors}));
   if (used > 1 && ThreadPool::instance().run(used, count, body, context)) return;
   for (int64_t i = 0; i < count; ++i) body(context, i, 0);
 }

@@ -129,8 +129,9 @@ Rows forward(std::span<const PassPart> parts) {
     const Rows ffn_in = pre_norm ? h : x;
     told("ffn_norm", layer, ffn_in);
     if (c.gated_mlp) {
-      multiply(threads, ffn_in, {{.linear = w.ffn_gate, .y = gate, .activation = activation}}, work.rounded);
-      multiply(threads, ffn_in, {{.linear = w.ffn_up, .y = up, .combine = kernel.multiply, .into = gate}},
+      multiply(threads, ffn_in,
+               {{.linear = w.ffn_gate, .y = gate, .activation = activation},
+                {.linear = w.ffn_up, .y = up, .combine = kernel.multiply, .into = gate, .follows = true}},
                work.rounded);
     } else {
       multiply(threads, ffn_in, {{.linear = w.ffn_up, .y = up, .activation = activation}}, work.rounded);

@@ -89,12 +89,17 @@ void multiply(int n_threads, Rows x, std::initializer_list<Product> products, Ro
   int64_t units = 0, work = 0;
   for (const Product& product : products) work += x.rows * product.linear.n * product.linear.k;
   const int threads = work < kWorthThreads ? 1 : n_threads;
-  for (const Product& product : products) units += groups_of(product, threads);
+  for (const Product& product : products) units += product.follows ? 0 : groups_of(product, threads);
   if (std::any_of(products.begin(), products.end(), needs_rounding)) round_rows(threads, x, rounded);
   parallel_for(threads, units, [&](int64_t unit, int) {
-    for (const Product& product : products) {
-      const int64_t groups = groups_of(product, threads);
-      if (unit < groups) return run_group(x, rounded, product, unit, groups);
+    for (const Product* product = products.begin(); product != products.end(); ++product) {
+      if (product->follows) continue;
+      const int64_t groups = groups_of(*product, threads);
+      if (unit < groups) {
+        do run_group(x, rounded, *product++, unit, groups);
+        while (product != products.end() && product->follows);
+        return;
+      }
       unit -= groups;
     }
   });

@@ -18,6 +18,10 @@ struct Product {
   void (*activation)(float* y, int64_t n) = nullptr;
   void (*combine)(float* into, const float* y, int64_t n) = nullptr;
   Rows into = {};
+
+  // Its groups of panels are done right after those of the product before it, which has the same n: it may read what
+  // that one wrote in the same columns.
+  bool follows = false;
 };
 
 // Rows of x as the block kinds want them; see Kernels::quantize.
