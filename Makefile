@@ -71,8 +71,8 @@ objects = $(patsubst %.cpp,$(B)/%.o,$(1))
 quietly = $(if $(V),,@echo '  $(firstword $(1)) $@'; )$(1)
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-isa parity page-check sanitize thread fuzz arm64 example bench bench-peers lint lint-rules tidy format golden \
-  pictures model study install uninstall packages clean help
+.PHONY: all demo test test-isa parity page-check sanitize thread fuzz arm64 example bench bench-peers \
+  lint lint-rules tidy format golden pictures model study install uninstall packages clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -157,7 +157,7 @@ void product(const PanelProduct& a) {
 // What the multiply-add units give at most: `rounds` times one step of a tile's worth of sums, on registers alone. Sum
 // i begins at i and grows by 1, 2 or 3 a round.
 int64_t multiply_add_peak(int64_t rounds, float* sum) {
-  constexpr int sums = V::kTileRows * V::kTilePanels * kPanelLanes / V::kWidth;
+  constexpr int sums = kNarrowRows * kPanelLanes / V::kWidth;
   F acc[sums], step[3] = {V::set(1.0f), V::set(2.0f), V::set(3.0f)};
 #pragma GCC unroll 24
   for (int i = 0; i < sums; ++i) acc[i] = V::set(static_cast<float>(i));  // all different, or they would be one

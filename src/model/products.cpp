@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "format/block_panels.h"
+
 namespace ordinal {
 namespace {
 
@@ -64,18 +66,6 @@ void run_group(Rows x, const RoundedRows& rounded, const Product& p, int64_t gro
   }
 }
 
-// Number `index` of lane `lane` in block panels, widened: see the table of kinds in src/format/README.md.
-float block_number(Dtype dtype, const std::byte* panel, int64_t lane, int64_t index) {
-  const bool four_bits = dtype == Dtype::q4_0;
-  const std::byte* block = panel + index / 32 * dtype_info(dtype).block_bytes * kPanelLanes;
-  uint16_t scale;
-  __builtin_memcpy(&scale, block + 2 * lane, 2);
-  const int64_t group = index % 32 / 4, byte = ((four_bits ? group % 4 : group) * kPanelLanes + lane) * 4 + index % 4;
-  const int stored = static_cast<int>(block[2 * kPanelLanes + byte]);
-  const int weight = four_bits ? (stored >> (group < 4 ? 0 : 4) & 15) - 8 : static_cast<int8_t>(stored);
-  return f16_to_f32(scale) * static_cast<float>(weight);
-}
-
 }  // namespace
 
 void RoundedRows::reserve(int64_t rows, int64_t cols) {
@@ -117,13 +107,11 @@ void embed(const TensorView& table, TokenId id, float scale, std::span<float> ou
   const int64_t width = static_cast<int64_t>(out.size()), lane = id % kPanelLanes;
   const int64_t panel_bytes = table.bytes / ((table.shape[0] + kPanelLanes - 1) / kPanelLanes);
   const std::byte* panel = table.data + id / kPanelLanes * panel_bytes;
-  const bool blocks = dtype_info(table.dtype).block_items > 1;
-  for (int64_t c = 0; c < width; ++c) {
-    if (blocks)
-      out[static_cast<size_t>(c)] = block_number(table.dtype, panel, lane, c);
-    else
+  if (dtype_info(table.dtype).block_items > 1)
+    unpack_block_panel(table.dtype, panel, width, lane, 1, out.data());
+  else
+    for (int64_t c = 0; c < width; ++c)
       widen(table.dtype, panel, c * kPanelLanes + lane, out.subspan(static_cast<size_t>(c), 1));
-  }
   if (scale != 1.0f)
     for (float& value : out) value *= scale;
 }
