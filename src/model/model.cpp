@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "model/workspace.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
@@ -80,7 +81,9 @@ LayerWeights bind_layer(const Binder& bind, const ModelConfig& c, int64_t index)
 
 std::shared_ptr<const Model> Model::bind(ModelFile file) { return std::make_shared<const Model>(std::move(file)); }
 
-Model::Model(ModelFile file) : file_(std::move(file)) {
+Model::~Model() = default;
+
+Model::Model(ModelFile file) : file_(std::move(file)), workspaces_(std::make_unique<WorkspacePool>()) {
   const ModelConfig& c = config();
   c.validate();
   const Binder bind(file_);
