@@ -47,7 +47,7 @@ WARN := -Wall -Wextra
 $(B)/src/kernels/avx2.o $(B)/src/kernels/avx512.o: CXX := g++
 $(B)/src/kernels/avx2.o $(B)/src/kernels/avx512.o: flags_fuzz := -O2 -g
 # No reader is above text; and clang 14 stumbles over GCC 12's <ranges>.
-above_text := src/study/% src/report/%
+above_text := src/study/% src/draw/% src/report/%
 endif
 ifeq ($(config),arm64)
 CXX := aarch64-linux-gnu-g++
@@ -60,8 +60,8 @@ $(LIBS):
 endif
 ALL_FLAGS = $(FLAGS) $(WARN) $(flags_$(config)) $(EXTRA_FLAGS)
 
-headers := $(wildcard include/ordinal/*.h src/*/*.h src/*/*.def)
-lib_sources := $(filter-out src/cli/% $(above_text),$(wildcard src/*/*.cpp))
+headers := $(wildcard include/ordinal/*.h src/*/*.h src/*/*/*.h src/*/*.def)
+lib_sources := $(filter-out src/cli/% $(above_text),$(wildcard src/*/*.cpp src/*/*/*.cpp))
 cli_sources := $(wildcard src/cli/*.cpp)
 test_sources := $(wildcard tests/*.cpp tests/*/*.cpp)
 fuzz_sources := $(wildcard tools/fuzz/*.cpp)
@@ -183,7 +183,7 @@ bench: all  ## tokens per second of a model of GPT-2's shape, per kind of weight
 bench-peers: all build/venv/peers.ok  ## the same work in llama.cpp, transformers, ctranslate2 and onnxruntime, in one run
 	build/venv/bin/python tools/bench_peers.py $(B)/ordinal $(PEERS)
 
-cxx_files := $(wildcard include/ordinal/*.h src/*/*.h src/*/*.cpp tests/*.h tests/*.cpp tests/*/*.h tests/*/*.cpp \
+cxx_files := $(wildcard include/ordinal/*.h src/*/*.h src/*/*.cpp src/*/*/*.h src/*/*/*.cpp tests/*.h tests/*.cpp tests/*/*.h tests/*/*.cpp \
   tools/*.cpp tools/fuzz/*.h tools/fuzz/*.cpp)
 lint: lint-rules tidy  ## house rules, layers, formatting, clang-tidy
 lint-rules: build/venv/lint.ok
@@ -214,8 +214,8 @@ golden: build/venv/parity.ok  ## the golden files again, from their scripts
 	build/venv/bin/python tools/make_goldens.py
 	build/venv/bin/python tools/make_tokenizer_goldens.py
 
-pictures: all  ## the pictures in docs/positions again
-	tools/make_pictures.sh $(B)/ordinal docs/positions
+pictures: all  ## the pictures of the position schemes again
+	tools/make_pictures.sh $(B)/ordinal src/position/pictures
 
 model: all  ## train the shipped model again: TRAIN=file VALID=file (hours)
 	tools/make_model.sh "$(TRAIN)" "$(VALID)"
