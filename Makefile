@@ -17,8 +17,9 @@ endif
 
 # -ffp-contract=off: a multiply and an add are fused only where the source says so; the bits depend on it.
 # -fno-strict-aliasing: mapped bytes may be read as numbers; costs nothing measurable here.
+# -fopenmp: the threads; one file has the pragma (src/kernels/threads.cpp).
 # -MMD -MP: each object lists the headers it was made from.
-FLAGS := -std=c++20 -ffp-contract=off -fno-strict-aliasing -pthread -MMD -MP -Iinclude -Isrc
+FLAGS := -std=c++20 -ffp-contract=off -fno-strict-aliasing -fopenmp -MMD -MP -Iinclude -Isrc
 # -Wno-sign-conversion: sizes are int64_t and meet size_t at every container; -Wconversion still finds real losses.
 # -Wno-restrict: GCC 12 sees overlapping copies inside std::string's own operator+ (GCC bug 105651).
 # -Wno-dangling-reference: GCC 13 and 14 take a reference into an argument for one into a name made on the way.
@@ -172,7 +173,7 @@ arm64: build/packages/arm64.ok  ## cross-build for arm64, run its tests under qe
 
 example: all  ## build and run tools/example_embed.cpp, a program that uses the library
 	$(CXX) -std=c++20 -Wall -Wextra -Iinclude -o $(B)/example tools/example_embed.cpp $(B)/libordinal.a $(LIBS) \
-	  $(flags_$(config))
+	  -fopenmp $(flags_$(config))
 	$(B)/example $(firstword $(models)) "Once upon a time"
 
 bench: all  ## tokens per second of a model of GPT-2's shape, per kind of weights
@@ -230,7 +231,7 @@ install: all  ## binary, library, headers and the shipped model under PREFIX=/us
 	install -m 644 $(wildcard include/ordinal/*.h) $(D)/include/ordinal/
 	$(if $(models),install -m 644 $(models) models/story.txt $(D)/share/ordinal/models/)
 	@printf '%s\n' 'prefix=$(abspath $(PREFIX))' 'Name: ordinal' 'Description: Transformer inference on the CPU' \
-	  'Version: 0' 'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lordinal $(LIBS) -pthread' \
+	  'Version: 0' 'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lordinal $(LIBS) -fopenmp' \
 	  >$(D)/lib/pkgconfig/ordinal.pc
 
 uninstall:  ## what install put there

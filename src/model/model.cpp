@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/plan.h"
+#include "model/workspace.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
@@ -71,7 +72,9 @@ class Binder {
 
 std::shared_ptr<const Model> Model::bind(ModelFile file) { return std::make_shared<const Model>(std::move(file)); }
 
-Model::Model(ModelFile file) : file_(std::move(file)) {
+Model::~Model() = default;
+
+Model::Model(ModelFile file) : file_(std::move(file)), workspaces_(std::make_unique<WorkspacePool>()) {
   config().validate();
   const Binder binder(file_, weights_);
   for_each_part(config(), [&](const PlannedPart& part, int64_t layer) {

@@ -138,13 +138,17 @@ double measure_attention(Session& session, int64_t past, int repeats) {
   const ModelConfig& c = state.model->config();
   const TokenId token = 0;
   const PassPart part{&state, {&token, 1}, 0, past};
-  const Rows q = state.workspace.rows(kQ, 1, c.n_heads * c.head_dim);
-  const Rows mix = state.workspace.rows(kMix, 1, c.n_heads * c.head_dim);
+  const WorkspacePool::Lease work(state.model->workspaces());
+  work->reserve(c, 1, session.capacity(), state.options.n_threads);
+  const Rows q = work->rows(kQ, 1, c.n_heads * c.head_dim);
+  const Rows mix = work->rows(kMix, 1, c.n_heads * c.head_dim);
   std::ranges::fill(q[0], 0.1f);
   std::vector<double> seconds;
   for (int repeat = 0; repeat < 2 * repeats + 1; ++repeat) {
     const Clock::time_point start = Clock::now();
-    for (int64_t layer = 0; layer < c.n_layers; ++layer) attend({&part, 1}, layer, q, mix);
+    with_threads(state.options.n_threads, [&] {
+      for (int64_t layer = 0; layer < c.n_layers; ++layer) attend({&part, 1}, layer, q, mix, *work);
+    });
     seconds.push_back(seconds_since(start));
   }
   return median(seconds);
@@ -164,7 +168,7 @@ double BenchResult::of_read() const {
   return read_gb_per_s / std::max(machine.read_gb_per_s, machine.read_one_stream_gb_per_s);
 }
 
-int available_threads() { return available_processors(); }
+int available_threads() { return usual_threads(); }
 
 std::span<const BenchShape> bench_shapes() { return kShapes; }
 

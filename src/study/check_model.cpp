@@ -91,14 +91,12 @@ SessionState make_timeline(const std::shared_ptr<const Model>& model,
                      .scheme = scheme,
                      .cache = KvCache(model->config(), capacity, Dtype::f32),
                      .length = 0,
-                     .positions = std::move(positions),
-                     .workspace = {}};
-  state.workspace.reserve(model->config(), 1, capacity, options.n_threads);
+                     .positions = std::move(positions)};
   return state;
 }
 
-void append_logits(SessionState& lead, Rows x, Logits& out) {
-  const Rows logits = logits_of(lead, x);
+void append_logits(SessionState& lead, Rows x, Workspace& work, Logits& out) {
+  const Rows logits = logits_of(lead, x, work);
   for (int64_t r = 0; r < logits.rows; ++r) out.emplace_back(logits[r].begin(), logits[r].end());
 }
 
@@ -155,12 +153,14 @@ std::shared_ptr<const Model> make_check_model(std::string_view spec, int64_t n_l
 Logits logits_under(const std::shared_ptr<const Model>& model, const std::shared_ptr<const PositionScheme>& scheme,
                     std::span<const TokenId> tokens, const TimelineOptions& options) {
   SessionState timeline = make_timeline(model, scheme, tokens.size(), options);
+  const WorkspacePool::Lease work(model->workspaces());
+  work->reserve(model->config(), 1, static_cast<int64_t>(tokens.size()), options.n_threads);
   Logits all;
   while (static_cast<size_t>(timeline.length) < tokens.size()) {
     const auto rest = tokens.subspan(static_cast<size_t>(timeline.length));
     const PassPart part{&timeline, rest.first(std::min(rest.size(), options.piece)), 0, timeline.length};
-    const Rows x = forward({&part, 1});
-    append_logits(timeline, x, all);
+    const Rows x = forward({&part, 1}, *work);
+    append_logits(timeline, x, *work, all);
     timeline.length += x.rows;
   }
   return all;
@@ -177,10 +177,11 @@ std::vector<Logits> logits_together(const std::shared_ptr<const Model>& model,
     parts.push_back({&timelines[i], texts[i], row, 0});
     row += static_cast<int64_t>(texts[i].size());
   }
-  const Rows x = forward(parts);
+  const WorkspacePool::Lease work(model->workspaces());
+  const Rows x = forward(parts, *work);
   std::vector<Logits> all(texts.size());
   for (size_t i = 0; i < texts.size(); ++i)
-    append_logits(timelines.front(), x.slice(parts[i].first_row, static_cast<int64_t>(texts[i].size())), all[i]);
+    append_logits(timelines.front(), x.slice(parts[i].first_row, static_cast<int64_t>(texts[i].size())), *work, all[i]);
   return all;
 }
 
