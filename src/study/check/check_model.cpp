@@ -9,6 +9,7 @@
 
 #include "format/model_writer.h"
 #include "model/forward.h"
+#include "model/plan.h"
 #include "position/scheme.h"
 #include "study/check/check.h"
 #include "study/random_numbers.h"
@@ -74,6 +75,10 @@ class Builder {
   ModelDraft& draft_;
 };
 
+bool turns_to_scores(const PlannedTensor& tensor) {
+  return tensor.part->name == "attn_q" || tensor.part->name == "attn_k";
+}
+
 // A session's inside with any scheme.
 SessionState make_timeline(const std::shared_ptr<const Model>& model,
                            const std::shared_ptr<const PositionScheme>& scheme, size_t count,
@@ -115,19 +120,15 @@ std::shared_ptr<const Model> make_check_model(std::string_view spec, int64_t n_l
   const int64_t heads = c.n_heads, d = c.head_dim;
 
   Builder build(draft);
-  build.add("token_embd.weight", {c.vocab_size, c.d_model}, 0, 1);
-  for (int64_t layer = 0; layer < c.n_layers; ++layer) {
-    const std::string block = "blk." + std::to_string(layer) + ".";
-    build.add(block + "attn_norm.weight", {c.d_model}, 1, 0.2);
-    build.matrix(block + "attn_q.weight", heads * d, c.d_model, 1.2);
-    build.matrix(block + "attn_k.weight", c.n_kv_heads * d, c.d_model, 1.2);
-    build.matrix(block + "attn_v.weight", c.n_kv_heads * d, c.d_model, 1);
-    build.matrix(block + "attn_output.weight", c.d_model, heads * d, 1);
-    build.add(block + "ffn_norm.weight", {c.d_model}, 1, 0.2);
-    build.matrix(block + "ffn_up.weight", c.d_ff, c.d_model, 1);
-    build.matrix(block + "ffn_down.weight", c.d_model, c.d_ff, 1);
-  }
-  build.add("output_norm.weight", {c.d_model}, 1, 0.2);
+  for_each_tensor(c, [&](const PlannedTensor& tensor) {
+    if (!tensor.required) return;
+    if (tensor.part->name == "token_embd")
+      build.add(tensor.name, tensor.shape, 0, 1);
+    else if (tensor.shape.size() == 1)
+      build.add(tensor.name, tensor.shape, 1, 0.2);
+    else  // scores wide enough that weights differ
+      build.matrix(tensor.name, tensor.shape[0], tensor.shape[1], turns_to_scores(tensor) ? 1.2 : 1);
+  });
 
   // What schemes ask for. A one-sided table of biases, unless the spec says how many distances it is to have.
   const std::optional<int64_t> distances = stated(parsed, "relative_bias", "clip");
