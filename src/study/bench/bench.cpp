@@ -239,11 +239,13 @@ BenchResult run_bench(const std::shared_ptr<const Model>& model, std::string_vie
     session.rewind(options.depth);
     for (Session& other : others) other.rewind(options.depth);
     start = Clock::now();
-    for (const TokenId& step : steps) {
-      std::ranges::fill(parts, Session::Part{&session, {&step, 1}});
-      for (size_t i = 0; i < others.size(); ++i) parts[i + 1].session = &others[i];
-      Session::evaluate_together(parts);
-    }
+    with_threads(result.n_threads, [&] {
+      for (const TokenId& step : steps) {
+        std::ranges::fill(parts, Session::Part{&session, {&step, 1}});
+        for (size_t i = 0; i < others.size(); ++i) parts[i + 1].session = &others[i];
+        Session::evaluate_together(parts);
+      }
+    });
     const double decode = seconds_since(start);
     if (repeat == 0) continue;
     prefill_s.push_back(prefill);
