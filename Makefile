@@ -82,7 +82,7 @@ quietly = $(if $(V),,@echo '  $(firstword $(1)) $@'; )$(1)
 
 .DEFAULT_GOAL := all
 .PHONY: all demo test test-isa parity page-check sanitize thread fuzz arm64 example bench bench-peers \
-  lint lint-rules tidy format golden pictures model study install uninstall packages clean help FORCE
+  lint lint-rules tidy each format golden pictures model study install uninstall packages clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
@@ -214,7 +214,7 @@ bench-peers: all build/venv/peers.ok  ## the same work in llama.cpp, transformer
 
 cxx_files := $(wildcard include/ordinal/*.h src/*/*.h src/*/*.cpp src/*/*/*.h src/*/*/*.cpp tests/*.h tests/*.cpp tests/*/*.h tests/*/*.cpp \
   tools/*.cpp tools/fuzz/*.h tools/fuzz/*.cpp)
-lint: lint-rules tidy  ## house rules, layers, formatting, clang-tidy
+lint: lint-rules tidy each  ## house rules, layers, formatting, clang-tidy, every file by itself
 lint-rules: build/venv/lint.ok
 	@build/venv/bin/clang-format --dry-run -Werror $(cxx_files)
 	@tools/check_layers.sh
@@ -232,6 +232,12 @@ build/tidy/%.ok: %.cpp $(headers) $(lib_sources) $(cli_sources) .clang-tidy buil
 	@mkdir -p $(@D)
 	@build/venv/bin/clang-tidy --quiet $< -- -std=c++20 -I. -Iinclude -Isrc $(EXTRA_FLAGS) >$(@:.ok=.log) 2>&1 && touch $@ || \
 	  { grep -v 'warnings\? \(generated\|treated\)' $(@:.ok=.log); exit 1; }
+
+# What compiles a folder at a time must compile file by file too: each includes what it uses.
+each: $(patsubst %.cpp,build/each/%.ok,$(filter-out src/kernels/avx%,$(all_sources)))
+build/each/%.ok: %.cpp $(headers) | build/packages/test.ok
+	@mkdir -p $(@D)
+	@$(CXX) $(filter-out -MMD -MP,$(FLAGS)) $(WARN) -Itests -fsyntax-only $< && touch $@
 
 format: build/venv/lint.ok  ## apply the formatting
 	build/venv/bin/clang-format -i $(cxx_files)
