@@ -35,8 +35,8 @@ search -rlE '#include <pcre2' src | search -v '^src/text/' | rule 'only src/text
   rule 'one file includes PCRE2'
 search -rlE 'immintrin|arm_neon' src --include='*.h' --include='*.cpp' | search -v '^src/kernels/' |
   rule 'intrinsics stay in src/kernels'
-search -rlE 'std::thread|pragma omp' src --include='*.h' --include='*.cpp' | search -v '^src/kernels/thread_pool.cpp' |
-  rule 'threads are made in thread_pool.cpp only'
+search -rlE 'std::thread|pragma omp' src --include='*.h' --include='*.cpp' | search -v '^src/kernels/threads.cpp' |
+  rule 'threads are made in threads.cpp only'
 search -rn 'getenv' src --include='*.h' --include='*.cpp' --exclude-dir=cli | search -v '^src/kernels/dispatch.cpp:' |
   rule 'the library reads no environment but ORDINAL_ISA'
 search -rnE 'case (Dtype|SchemeKind)::' src --include='*.h' --include='*.cpp' |

@@ -45,6 +45,8 @@ struct Weights {
   Linear output;  // [V, D]; the same panels as token_embd when tied
 };
 
+class WorkspacePool;  // src/model/workspace.h
+
 // What a position scheme may know of a model of this config; `length`: the most positions that will be used.
 AttentionShape attention_shape(const ModelConfig& config, int64_t length);
 
@@ -64,11 +66,16 @@ class Model {
   // Throws Error for a bad spec or a missing tensor.
   std::shared_ptr<const PositionScheme> make_scheme(std::string_view spec, int64_t length) const;
 
+  // The memory that passes over this model work in; it is no part of the model's value.
+  WorkspacePool& workspaces() const { return *workspaces_; }
+
   explicit Model(ModelFile file);
+  ~Model();
 
  private:
   ModelFile file_;
   Weights weights_;
+  std::unique_ptr<WorkspacePool> workspaces_;
 };
 
 }  // namespace ordinal

@@ -1,10 +1,13 @@
-// config_fields.h: the fields of ModelConfig as tables, read by whatever checks, reads, writes or shows a config.
+// config_fields.h: the fields of ModelConfig in one table, by which a config is read, written and checked.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "ordinal/model_file.h"
 
@@ -12,18 +15,42 @@ namespace ordinal {
 
 class JsonReader;
 
-struct ConfigSize {
+// Whether a file states a fact always. One that is added later is written only where it differs from its default: then
+// old files stay readable, and old programs refuse exactly the files they would get wrong.
+enum class Stated : uint8_t { always, unless_default };
+
+inline constexpr double kAnyNumber = -std::numeric_limits<double>::infinity();
+
+struct ConfigField {
   std::string_view key;
-  int64_t ModelConfig::*field;
+  std::variant<int64_t ModelConfig::*, float ModelConfig::*, bool ModelConfig::*, NormKind ModelConfig::*,
+               NormPlace ModelConfig::*, Activation ModelConfig::*, TokenId ModelConfig::*,
+               std::vector<float> ModelConfig::*, std::vector<TokenId> ModelConfig::*>
+      member;         // a list of floats has a number for each layer, a list of ids any number of them
+  double lowest = 0;  // of a number or an id, and of each in a list
+  Stated stated = Stated::always;
 };
-inline constexpr std::array<ConfigSize, 8> kConfigSizes = {{{"vocab_size", &ModelConfig::vocab_size},
-                                                            {"max_seq_len", &ModelConfig::max_seq_len},
-                                                            {"d_model", &ModelConfig::d_model},
-                                                            {"n_layers", &ModelConfig::n_layers},
-                                                            {"n_heads", &ModelConfig::n_heads},
-                                                            {"n_kv_heads", &ModelConfig::n_kv_heads},
-                                                            {"head_dim", &ModelConfig::head_dim},
-                                                            {"d_ff", &ModelConfig::d_ff}}};
+
+inline constexpr std::array kConfigFields = {
+    ConfigField{"vocab_size", &ModelConfig::vocab_size, 1},
+    ConfigField{"max_seq_len", &ModelConfig::max_seq_len, 1},
+    ConfigField{"d_model", &ModelConfig::d_model, 1},
+    ConfigField{"n_layers", &ModelConfig::n_layers, 1},
+    ConfigField{"n_heads", &ModelConfig::n_heads, 1},
+    ConfigField{"n_kv_heads", &ModelConfig::n_kv_heads, 1},
+    ConfigField{"head_dim", &ModelConfig::head_dim, 1},
+    ConfigField{"d_ff", &ModelConfig::d_ff, 1},
+    ConfigField{"norm", &ModelConfig::norm},
+    ConfigField{"norm_place", &ModelConfig::norm_place},
+    ConfigField{"norm_epsilon", &ModelConfig::norm_epsilon},
+    ConfigField{"activation", &ModelConfig::activation},
+    ConfigField{"gated_mlp", &ModelConfig::gated_mlp},
+    ConfigField{"tied_output", &ModelConfig::tied_output},
+    ConfigField{"embedding_scale", &ModelConfig::embedding_scale, kAnyNumber},
+    ConfigField{"attention_scale", &ModelConfig::attention_scale, kAnyNumber},
+    ConfigField{"bos_id", &ModelConfig::bos_id, -1},
+    ConfigField{"eos_ids", &ModelConfig::eos_ids},
+};
 
 // Names of the enums' values, in their order.
 inline constexpr std::array<std::string_view, 2> kNormKinds = {"layer_norm", "rms_norm"};

@@ -83,10 +83,10 @@ void JsonReader::end() {
   if (at_ != text_.size()) fail("there is more than one value", "its end", found_here());
 }
 
-void JsonReader::object(std::string_view what, std::initializer_list<JsonMember> members) {
+void JsonReader::object(std::string_view what, const std::vector<JsonMember>& members) {
   std::vector<bool> seen(members.size());
   any_object(what, [&](const std::string& key) {
-    const auto* const member =
+    const auto member =
         std::find_if(members.begin(), members.end(), [&](const JsonMember& m) { return m.key == key; });
     if (member == members.end()) {
       std::string known;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +27,7 @@ class JsonReader {
 
   // An object with these members in any order. `what` names it in messages. Throws Error for an unknown key, listing
   // the known ones, and for missing keys, listing those.
-  void object(std::string_view what, std::initializer_list<JsonMember> members);
+  void object(std::string_view what, const std::vector<JsonMember>& members);
 
   // An object with any keys; `read` reads the value of each.
   void any_object(std::string_view what, const std::function<void(const std::string& key)>& read);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "ordinal/tensor.h"
 
@@ -71,19 +72,35 @@ std::span<const Kernels* const> available_kernels();
 // Makes kernels() return another table from now on; for tests, while no session is at work.
 void use_kernels_for_test(const Kernels& table);
 
-// Processors that this process may run on.
+// Processors that this process may run on, and threads it uses when nobody says how many: as OpenMP's variables say
+// (OMP_NUM_THREADS), no more than there are processors.
 int available_processors();
+int usual_threads();
 
-// Calls body(context, i, thread) for i in [0, count), thread in [0, n_threads), each i once. Runs on the calling thread
-// alone when n_threads or count is 1, or while another loop uses the helpers, and never on more threads than there are
-// processors. The first exception is thrown on.
+// Runs program() on the calling thread. Up to n_threads - 1 other threads stand by and share its parallel loops: one
+// parallel region of OpenMP's. All regions of the process together use no more threads than there are processors, so
+// there may be fewer, or none. Within a region this is a plain call. What the program throws is thrown on.
+using RegionBody = void (*)(void* context);
+void parallel_region(int n_threads, RegionBody program, void* context);
+
+template <class Program>
+void with_threads(int n_threads, Program&& program) {
+  parallel_region(
+      n_threads, [](void* context) { (*static_cast<std::remove_reference_t<Program>*>(context))(); }, &program);
+}
+
+// Calls body(context, i, thread) for i in [0, count), thread in [0, n_threads), each i once, on up to n_threads of the
+// region's threads; outside any region, in one of its own. A loop inside a loop runs on its thread alone. The first
+// exception is thrown on.
 using LoopBody = void (*)(void* context, int64_t i, int thread);
 void parallel_loop(int n_threads, int64_t count, LoopBody body, void* context);
 
 template <class Body>
 void parallel_for(int n_threads, int64_t count, Body&& body) {
   parallel_loop(
-      n_threads, count, [](void* context, int64_t i, int thread) { (*static_cast<Body*>(context))(i, thread); }, &body);
+      n_threads, count,
+      [](void* context, int64_t i, int thread) { (*static_cast<std::remove_reference_t<Body>*>(context))(i, thread); },
+      const_cast<void*>(static_cast<const void*>(&body)));
 }
 
 }  // namespace ordinal

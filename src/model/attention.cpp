@@ -1,10 +1,11 @@
-// attention.cpp: causal self-attention over the cache, for many query heads, grouped ones or a single key/value head.
+// attention.cpp: causal self-attention over the cache, and how keys and values come into it: for many query heads,
+// grouped ones or a single key/value head.
 // Vaswani et al. 2017, section 3.2 (arXiv:1706.03762); grouped heads: Ainslie et al. 2023 (arXiv:2305.13245).
 //
-// Work is cut into tiles: up to 12 (row, query head) pairs that share a key/value head. A tile multiplies its queries
-// with the key panels, softmaxes each row over the keys that row may see, and multiplies the weights with the value
-// panels. A row's sum over values ends at its own last key: first the keys that all rows of the tile see, then, row by
-// row, the sum goes on over the others; the order of a row's sum is the same as if it were alone.
+// Attention is cut into tiles: up to 12 (row, query head) pairs that share a key/value head. A tile multiplies its
+// queries with the key panels, softmaxes each row over the keys that row may see, and multiplies the weights with the
+// value panels. A row's sum over values ends at its own last key: first the keys that all rows of the tile see, then,
+// row by row, the sum goes on over the others; the order of a row's sum is the same as if it were alone.
 #include <algorithm>
 
 #include "kernels/kernels.h"
@@ -106,8 +107,30 @@ void attend_tile(const Tile& tile, Rows q, Rows mix, Workspace::ThreadScratch& s
 
 }  // namespace
 
-void attend(std::span<const PassPart> parts, int64_t layer, Rows q, Rows mix) {
-  SessionState& lead = *parts.front().session;
+void turn_and_store(std::span<const PassPart> parts, int64_t layer, Rows q, Rows k, Rows v) {
+  for (const PassPart& part : parts) {
+    SessionState& session = *part.session;
+    const ModelConfig& c = session.model->config();
+    const Positions positions(session.positions.data() + part.past, part.tokens.size());
+    const int64_t count = static_cast<int64_t>(part.tokens.size());
+    // A panel of keys at a time, head by head: the tokens of a panel are neighbours in memory.
+    const int64_t first_panel = part.past / kPanelLanes,
+                  panels = (part.past + count - 1) / kPanelLanes - first_panel + 1;
+    parallel_for(count < 8 ? 1 : parts.front().session->options.n_threads, panels, [&](int64_t panel, int) {
+      const int64_t begin = (first_panel + panel) * kPanelLanes - part.past;
+      const int64_t first = std::max<int64_t>(0, begin), last = std::min(count, begin + kPanelLanes);
+      for (int64_t r = first, row = part.first_row + r; r < last; ++r, ++row)
+        session.scheme->transform_query_key(layer, positions.subspan(static_cast<size_t>(r), 1), q.slice(row, 1),
+                                            k.slice(row, 1));
+      for (int64_t g = 0; g < c.n_kv_heads; ++g)
+        for (int64_t r = first, row = part.first_row + r; r < last; ++r, ++row)
+          session.cache.store(layer, g, part.past + r, k[row].data() + g * c.head_dim, v[row].data() + g * c.head_dim);
+    });
+  }
+}
+
+void attend(std::span<const PassPart> parts, int64_t layer, Rows q, Rows mix, Workspace& workspace) {
+  const SessionState& lead = *parts.front().session;
   const ModelConfig& c = lead.model->config();
   const int64_t group = c.n_heads / c.n_kv_heads;
   const auto tiles_of = [&](const PassPart& part) {
@@ -128,7 +151,7 @@ void attend(std::span<const PassPart> parts, int64_t layer, Rows q, Rows mix) {
       }
       const int64_t first = unit % tiles * kTile, pairs = static_cast<int64_t>(part.tokens.size()) * group;
       return attend_tile({part, layer, unit / tiles, first, std::min(first + kTile, pairs)}, q, mix,
-                         lead.workspace.threads[static_cast<size_t>(thread)]);
+                         workspace.threads[static_cast<size_t>(thread)]);
     }
   });
 }

@@ -34,8 +34,8 @@ std::span<const PassPart> keep_wanted(std::span<const PassPart> parts, std::vect
 
 }  // namespace
 
-Rows forward(std::span<const PassPart> parts) {
-  SessionState& lead = *parts.front().session;
+Rows forward(std::span<const PassPart> parts, Workspace& work) {
+  const SessionState& lead = *parts.front().session;
   const Model& model = *lead.model;
   const ModelConfig& c = model.config();
   const Weights& weights = model.weights();
@@ -50,7 +50,6 @@ Rows forward(std::span<const PassPart> parts) {
     m += static_cast<int64_t>(part.tokens.size());
     observed = observed || part.session->options.observer != nullptr;
   }
-  Workspace& work = lead.workspace;
   Rows x = work.rows(kX, m, c.d_model);                        // [M, D]: the residual stream
   Rows h = work.rows(kH, m, c.d_model);                        // [M, D]: normed, what a sublayer reads
   Rows q = work.rows(kQ, m, c.n_heads * c.head_dim);           // [M, H*d]
@@ -84,28 +83,11 @@ Rows forward(std::span<const PassPart> parts) {
     if (pre_norm) normalize(threads, c, w.attn_norm, x, h);
     const Rows attn_in = pre_norm ? h : x;
     told("attn_norm", layer, attn_in);
-    multiply(threads, attn_in,
-             {{.linear = w.attn_q, .y = q}, {.linear = w.attn_k, .y = k}, {.linear = w.attn_v, .y = v}}, work.rounded);
+    matmul(threads, attn_in, {{.linear = w.attn_q, .y = q}, {.linear = w.attn_k, .y = k}, {.linear = w.attn_v, .y = v}},
+           work.rounded);
 
     // Positions turn q and k; k and v enter the cache as they are then.                            hook 2
-    for (const PassPart& part : parts) {
-      SessionState& session = *part.session;
-      const Positions positions(session.positions.data() + part.past, part.tokens.size());
-      const int64_t count = static_cast<int64_t>(part.tokens.size());
-      // A panel of keys at a time, head by head: the tokens of a panel are neighbours in memory.
-      const int64_t panels = (part.past + count - 1) / kPanelLanes - part.past / kPanelLanes + 1;
-      parallel_for(count < 8 ? 1 : threads, panels, [&](int64_t panel, int) {
-        const int64_t begin = (part.past / kPanelLanes + panel) * kPanelLanes - part.past;
-        const int64_t first = std::max<int64_t>(0, begin), last = std::min(count, begin + kPanelLanes);
-        for (int64_t r = first, row = part.first_row + r; r < last; ++r, ++row)
-          session.scheme->transform_query_key(layer, positions.subspan(static_cast<size_t>(r), 1), q.slice(row, 1),
-                                              k.slice(row, 1));
-        for (int64_t g = 0; g < c.n_kv_heads; ++g)
-          for (int64_t r = first, row = part.first_row + r; r < last; ++r, ++row)
-            session.cache.store(layer, g, part.past + r, k[row].data() + g * c.head_dim,
-                                v[row].data() + g * c.head_dim);
-      });
-    }
+    turn_and_store(parts, layer, q, k, v);
     told("q", layer, q);
     told("k", layer, k);
     told("v", layer, v);
@@ -117,10 +99,10 @@ Rows forward(std::span<const PassPart> parts) {
       for (Rows* rows : {&h, &mix, &sub, &up, &gate}) *rows = rows->slice(0, x.rows);
     }
 
-    // Attend (hooks 3 and 4 are in attention.cpp), project, add.
-    attend(parts, layer, q, mix);
+    // Attend, project, add.                                                                hooks 3 and 4
+    attend(parts, layer, q, mix, work);
     told("attn_mix", layer, mix);
-    multiply(threads, mix, {{.linear = w.attn_output, .y = sub, .combine = kernel.add, .into = x}}, work.rounded);
+    matmul(threads, mix, {{.linear = w.attn_output, .y = sub, .combine = kernel.add, .into = x}}, work.rounded);
     if (!pre_norm) normalize(threads, c, w.attn_norm, x, x);
     told("attn_out", layer, x);
 
@@ -129,33 +111,33 @@ Rows forward(std::span<const PassPart> parts) {
     const Rows ffn_in = pre_norm ? h : x;
     told("ffn_norm", layer, ffn_in);
     if (c.gated_mlp) {
-      multiply(threads, ffn_in,
-               {{.linear = w.ffn_gate, .y = gate, .activation = activation},
-                {.linear = w.ffn_up, .y = up, .combine = kernel.multiply, .into = gate, .follows = true}},
-               work.rounded);
+      matmul(threads, ffn_in,
+             {{.linear = w.ffn_gate, .y = gate, .activation = activation},
+              {.linear = w.ffn_up, .y = up, .combine = kernel.multiply, .into = gate, .follows = true}},
+             work.rounded);
     } else {
-      multiply(threads, ffn_in, {{.linear = w.ffn_up, .y = up, .activation = activation}}, work.rounded);
+      matmul(threads, ffn_in, {{.linear = w.ffn_up, .y = up, .activation = activation}}, work.rounded);
     }
     told("ffn_act", layer, gate);
-    multiply(threads, gate, {{.linear = w.ffn_down, .y = sub, .combine = kernel.add, .into = x}}, work.rounded);
+    matmul(threads, gate, {{.linear = w.ffn_down, .y = sub, .combine = kernel.add, .into = x}}, work.rounded);
     if (!pre_norm) normalize(threads, c, w.ffn_norm, x, x);
     told("ffn_out", layer, x);
   }
   return x;
 }
 
-Rows logits_of(SessionState& session, Rows x) {
+Rows logits_of(SessionState& session, Rows x, Workspace& work) {
   const ModelConfig& c = session.model->config();
   const Weights& weights = session.model->weights();
   const int threads = session.options.n_threads;
   Rows h = x;  // [R, D]
   if (!weights.output_norm.weight.empty()) {
-    h = session.workspace.rows(kNorm, x.rows, c.d_model);
+    h = work.rows(kNorm, x.rows, c.d_model);
     normalize(threads, c, weights.output_norm, x, h);
   }
   observe(session, "norm", -1, h);
-  const Rows logits = session.workspace.rows(kLogits, x.rows, c.vocab_size);  // [R, V]
-  multiply(threads, h, {{.linear = weights.output, .y = logits}}, session.workspace.rounded);
+  const Rows logits = session.logits_rows(x.rows);  // [R, V]
+  matmul(threads, h, {{.linear = weights.output, .y = logits}}, work.rounded);
   return logits;
 }
 

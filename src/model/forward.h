@@ -18,8 +18,11 @@ struct SessionState {
   std::shared_ptr<const PositionScheme> scheme;
   KvCache cache;
   int64_t length = 0;
-  std::vector<int64_t> positions;  // [capacity]: of every place in the cache
-  Workspace workspace;
+  std::vector<int64_t> positions;                  // [capacity]: of every place in the cache
+  std::vector<float> logits = {};                  // [R, V] in whole panels: what the last call gave
+  std::vector<std::span<const float>> given = {};  // its rows, where a call gave several
+
+  Rows logits_rows(int64_t rows);
 };
 
 // For what measures sessions from below; users of the library have no need of it.
@@ -28,15 +31,18 @@ struct SessionInside {
 };
 
 // One pass over all rows of `parts`. Appends to the sessions' caches (their lengths are the caller's to move).
-// Returns the final x [R, D] of the rows that the parts want, in order; they live in the first session's workspace.
+// Returns the final x [R, D] of the rows that the parts want, in order; they live in the workspace.
 // Where an observer watches, all rows are wanted, and returned.
-Rows forward(std::span<const PassPart> parts);
+Rows forward(std::span<const PassPart> parts, Workspace& work);
 
-// Logits [R, V] of rows of x: the final norm, then the output matrix. Lives in `session`'s workspace.
-Rows logits_of(SessionState& session, Rows x);
+// Logits [R, V] of rows of x: the final norm, then the output matrix. They live in `session`.
+Rows logits_of(SessionState& session, Rows x, Workspace& work);
 
-// q [M, H*d] against the caches, to mix [M, H*d]; `keys` and values of the rows are stored already.
-void attend(std::span<const PassPart> parts, int64_t layer, Rows q, Rows mix);
+// Turns q [M, H*d] and k [M, G*d] by their positions, in place, and puts k and v [M, G*d] into the caches.
+void turn_and_store(std::span<const PassPart> parts, int64_t layer, Rows q, Rows k, Rows v);
+
+// q [M, H*d] against the caches, to mix [M, H*d]; keys and values of the rows are stored already.
+void attend(std::span<const PassPart> parts, int64_t layer, Rows q, Rows mix, Workspace& work);
 
 // Tells the session's observer, if it has one.
 inline void observe(const SessionState& session, std::string_view name, int64_t layer, Rows rows) {

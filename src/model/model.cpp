@@ -1,8 +1,10 @@
-// model.cpp: finds every weight of a model by name and checks its shape.
+// model.cpp: binds the tensors of a file to the parts of the plan.
 #include "ordinal/model.h"
 
 #include <utility>
 
+#include "model/plan.h"
+#include "model/workspace.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
@@ -14,87 +16,71 @@ std::string shape_text(std::span<const int64_t> shape) {
   return text + "]";
 }
 
-// Looks tensors up and refuses those of another shape or layout. Optional ones may be absent.
+// Finds what the plan asks for and refuses what has another shape or layout. Optional tensors may be absent.
 class Binder {
  public:
-  explicit Binder(const ModelFile& file) : file_(file) {}
+  Binder(const ModelFile& file, Weights& weights) : file_(file), weights_(weights) {}
 
-  const TensorView* matrix(const std::string& name, int64_t n, int64_t k) const {
-    const TensorView& view = require(name, {n, k}, Layout::panels);
-    return &view;
-  }
-
-  std::vector<float> vector(const std::string& name, int64_t n) const {
-    const TensorView& view = require(name, {n}, Layout::rows);
-    std::vector<float> values(static_cast<size_t>(n));
-    widen(view.dtype, view.data, 0, values);
-    return values;
-  }
-
-  std::vector<float> optional_vector(const std::string& name, int64_t n) const {
-    return file_.find(name) == nullptr ? std::vector<float>() : vector(name, n);
-  }
-
-  Linear linear(const std::string& name, int64_t n, int64_t k) const {
-    return {matrix(name + ".weight", n, k), optional_vector(name + ".bias", n), n, k};
-  }
-
-  Norm norm(const std::string& name, int64_t n) const {
-    return {vector(name + ".weight", n), optional_vector(name + ".bias", n)};
+  void bind(const PlannedPart& part, int64_t layer) const {
+    with_member(part, weights_, layer, [&](auto& member) { fill(member, part, layer); });
   }
 
  private:
-  const TensorView& require(const std::string& name, std::vector<int64_t> shape, Layout layout) const {
-    const std::string expected =
-        name + " " + shape_text(shape) + " in " + std::string(kLayouts[static_cast<size_t>(layout)]);
-    const TensorView* view = file_.find(name);
-    if (view == nullptr)
-      throw Error(file_.path() + " lacks a tensor that its settings call for", expected, "no tensor of that name",
-                  "`ordinal inspect " + file_.path() + " --tensors` lists what there is");
-    if (view->shape != shape || view->layout != layout)
-      throw Error(
-          "a tensor of " + file_.path() + " does not fit the model's settings", expected,
-          name + " " + shape_text(view->shape) + " in " + std::string(kLayouts[static_cast<size_t>(view->layout)]));
-    return *view;
+  void fill(const TensorView*& table, const PlannedPart& part, int64_t layer) const {
+    table = find(part, layer, false);
+  }
+
+  void fill(Norm& norm, const PlannedPart& part, int64_t layer) const {
+    norm = {vector(part, layer, false), vector(part, layer, true)};
+  }
+
+  void fill(Linear& linear, const PlannedPart& part, int64_t layer) const {
+    const ModelConfig& c = file_.config();
+    const bool tied = part.need(c) == Need::tied;
+    linear = {tied ? weights_.token_embd : find(part, layer, false), vector(part, layer, true), part.n(c), part.k(c)};
+  }
+
+  std::vector<float> vector(const PlannedPart& part, int64_t layer, bool is_bias) const {
+    const TensorView* view = find(part, layer, is_bias);
+    if (view == nullptr) return {};
+    std::vector<float> values(static_cast<size_t>(view->shape[0]));
+    widen(view->dtype, view->data, 0, values);
+    return values;
+  }
+
+  const TensorView* find(const PlannedPart& part, int64_t layer, bool is_bias) const {
+    const PlannedTensor wanted = planned_tensor(file_.config(), part, layer, is_bias);
+    const Layout layout = wanted.shape.size() == 1 ? Layout::rows : Layout::panels;
+    const auto text = [&](std::span<const int64_t> shape, Layout lies) {
+      return wanted.name + " " + shape_text(shape) + " in " + std::string(kLayouts[static_cast<size_t>(lies)]);
+    };
+    const TensorView* view = file_.find(wanted.name);
+    if (view == nullptr && wanted.required)
+      throw Error(file_.path() + " lacks a tensor that its settings call for", text(wanted.shape, layout),
+                  "no tensor of that name", "`ordinal inspect " + file_.path() + " --tensors` lists what there is");
+    if (view != nullptr && (view->shape != wanted.shape || view->layout != layout))
+      throw Error("a tensor of " + file_.path() + " does not fit the model's settings", text(wanted.shape, layout),
+                  text(view->shape, view->layout));
+    return view;
   }
 
   const ModelFile& file_;
+  Weights& weights_;
 };
-
-LayerWeights bind_layer(const Binder& bind, const ModelConfig& c, int64_t index) {
-  const std::string block = "blk." + std::to_string(index) + ".";
-  LayerWeights layer;
-  layer.attn_norm = bind.norm(block + "attn_norm", c.d_model);
-  layer.attn_q = bind.linear(block + "attn_q", c.n_heads * c.head_dim, c.d_model);
-  layer.attn_k = bind.linear(block + "attn_k", c.n_kv_heads * c.head_dim, c.d_model);
-  layer.attn_v = bind.linear(block + "attn_v", c.n_kv_heads * c.head_dim, c.d_model);
-  layer.attn_output = bind.linear(block + "attn_output", c.d_model, c.n_heads * c.head_dim);
-  layer.ffn_norm = bind.norm(block + "ffn_norm", c.d_model);
-  if (c.gated_mlp) layer.ffn_gate = bind.linear(block + "ffn_gate", c.d_ff, c.d_model);
-  layer.ffn_up = bind.linear(block + "ffn_up", c.d_ff, c.d_model);
-  layer.ffn_down = bind.linear(block + "ffn_down", c.d_model, c.d_ff);
-  return layer;
-}
 
 }  // namespace
 
 std::shared_ptr<const Model> Model::bind(ModelFile file) { return std::make_shared<const Model>(std::move(file)); }
 
-Model::Model(ModelFile file) : file_(std::move(file)) {
-  const ModelConfig& c = config();
-  c.validate();
-  const Binder bind(file_);
-  weights_.token_embd = bind.matrix("token_embd.weight", c.vocab_size, c.d_model);
-  for (int64_t i = 0; i < c.n_layers; ++i) weights_.layers.push_back(bind_layer(bind, c, i));
+Model::~Model() = default;
 
-  // The original, post-norm Transformer ends without a norm of its own.
-  const bool ends_with_norm = c.norm_place == NormPlace::pre || file_.find("output_norm.weight") != nullptr;
-  if (ends_with_norm) weights_.output_norm = bind.norm("output_norm", c.d_model);
-  if (c.tied_output) {
-    weights_.output = {weights_.token_embd, bind.optional_vector("output.bias", c.vocab_size), c.vocab_size, c.d_model};
-  } else {
-    weights_.output = bind.linear("output", c.vocab_size, c.d_model);
-  }
+Model::Model(ModelFile file) : file_(std::move(file)), workspaces_(std::make_unique<WorkspacePool>()) {
+  config().validate();
+  const Binder binder(file_, weights_);
+  for_each_part(config(), [&](const PlannedPart& part, int64_t layer) {
+    if (part.is_in_layers()) weights_.layers.resize(static_cast<size_t>(layer + 1));
+    binder.bind(part, layer);
+  });
 }
 
 AttentionShape attention_shape(const ModelConfig& c, int64_t length) {

@@ -75,7 +75,7 @@ void RoundedRows::reserve(int64_t rows, int64_t cols) {
   sums.reserve(blocks);
 }
 
-void multiply(int n_threads, Rows x, std::initializer_list<Product> products, RoundedRows& rounded) {
+void matmul(int n_threads, Rows x, std::initializer_list<Product> products, RoundedRows& rounded) {
   int64_t units = 0, work = 0;
   for (const Product& product : products) work += x.rows * product.linear.n * product.linear.k;
   const int threads = work < kWorthThreads ? 1 : n_threads;

@@ -35,7 +35,7 @@ struct RoundedRows {
 
 // All products of the same rows x in one parallel loop over groups of panels. `rounded` is memory to round x in, used
 // when a weight is of a block kind.
-void multiply(int n_threads, Rows x, std::initializer_list<Product> products, RoundedRows& rounded);
+void matmul(int n_threads, Rows x, std::initializer_list<Product> products, RoundedRows& rounded);
 
 // y = norm(x), row by row; x and y may be the same rows.
 void normalize(int n_threads, const ModelConfig& config, const Norm& norm, Rows x, Rows y);

@@ -28,14 +28,24 @@ void check_options(const SessionOptions& options) {
                 std::string(dtype_info(options.kv_dtype).name), "--kv-dtype f16");
 }
 
-// Takes all memory that the session's own passes need, helper threads included.
-std::unique_ptr<SessionState> with_workspace(SessionState* made) {
+// A workspace with room for the session's own passes, threads included.
+WorkspacePool::Lease workspace_for(const SessionState& state) {
+  const SessionOptions& options = state.options;
+  WorkspacePool::Lease work(state.model->workspaces());
+  work->reserve(state.model->config(), std::min(options.chunk, options.capacity), options.capacity, options.n_threads);
+  return work;
+}
+
+// Takes all memory that the session's own passes need.
+std::unique_ptr<SessionState> with_memory(SessionState* made) {
   std::unique_ptr<SessionState> state(made);
   const SessionOptions& options = state->options;
-  state->workspace.reserve(state->model->config(), std::min(options.chunk, options.capacity), options.capacity,
-                           options.n_threads);
+  workspace_for(*state);
+  const int64_t rows = std::min({options.chunk, options.capacity, kLogitRows});
+  state->logits.reserve(static_cast<size_t>(rows * row_stride(state->model->config().vocab_size)));
+  state->given.reserve(1);
   kernels();  // chosen now, and refused now
-  parallel_for(options.n_threads, options.n_threads, [](int64_t, int) {});
+  with_threads(options.n_threads, [] {});
   return state;
 }
 
@@ -55,17 +65,16 @@ std::unique_ptr<SessionState> make_state(std::shared_ptr<const Model> model, Ses
                 "--ctx " + std::to_string(last) + ", or a scheme without an end: --position none");
   capacity = std::min(capacity, last - options.first_position);
   options.capacity = capacity;
-  if (options.n_threads == 0) options.n_threads = available_processors();
+  if (options.n_threads == 0) options.n_threads = usual_threads();
   KvCache cache(c, capacity, options.kv_dtype);
   std::vector<int64_t> positions(static_cast<size_t>(capacity));
   for (size_t i = 0; i < positions.size(); ++i) positions[i] = options.first_position + static_cast<int64_t>(i);
-  return with_workspace(new SessionState{.model = std::move(model),
-                                         .options = std::move(options),
-                                         .scheme = std::move(scheme),
-                                         .cache = std::move(cache),
-                                         .length = 0,
-                                         .positions = std::move(positions),
-                                         .workspace = {}});
+  return with_memory(new SessionState{.model = std::move(model),
+                                      .options = std::move(options),
+                                      .scheme = std::move(scheme),
+                                      .cache = std::move(cache),
+                                      .length = 0,
+                                      .positions = std::move(positions)});
 }
 
 void check_tokens(const SessionState& session, std::span<const TokenId> tokens) {
@@ -84,6 +93,13 @@ void check_tokens(const SessionState& session, std::span<const TokenId> tokens) 
 }
 
 }  // namespace
+
+Rows SessionState::logits_rows(int64_t rows) {
+  const int64_t cols = model->config().vocab_size, stride = row_stride(cols);
+  const auto size = static_cast<size_t>(rows * stride);
+  if (logits.size() < size) logits.resize(size);
+  return {logits.data(), rows, cols, stride};
+}
 
 Session::Session(std::shared_ptr<const Model> model, SessionOptions options)
     : state_(make_state(std::move(model), std::move(options))) {}
@@ -107,17 +123,20 @@ std::span<const float> Session::evaluate(std::span<const TokenId> tokens) {
 void Session::evaluate_all(std::span<const TokenId> tokens, const LogitsSink& sink) {
   check_tokens(*state_, tokens);
   const int64_t before = state_->length;
+  const WorkspacePool::Lease work = workspace_for(*state_);
   try {
     for (size_t done = 0; done < tokens.size();) {
       const auto chunk =
           tokens.subspan(done, std::min(tokens.size() - done, static_cast<size_t>(state_->options.chunk)));
       const PassPart part{state_.get(), chunk, 0, state_->length};
-      const Rows x = forward({&part, 1});
-      for (int64_t row = 0; row < x.rows; row += kLogitRows) {
-        const Rows logits = logits_of(*state_, x.slice(row, std::min(kLogitRows, x.rows - row)));
-        for (int64_t r = 0; r < logits.rows; ++r) sink(static_cast<int64_t>(done) + row + r, logits[r]);
-      }
-      state_->length += x.rows;
+      with_threads(state_->options.n_threads, [&] {
+        const Rows x = forward({&part, 1}, *work);
+        for (int64_t row = 0; row < x.rows; row += kLogitRows) {
+          const Rows logits = logits_of(*state_, x.slice(row, std::min(kLogitRows, x.rows - row)), *work);
+          for (int64_t r = 0; r < logits.rows; ++r) sink(static_cast<int64_t>(done) + row + r, logits[r]);
+        }
+      });
+      state_->length += static_cast<int64_t>(chunk.size());
       done += chunk.size();
     }
   } catch (...) {
@@ -136,13 +155,12 @@ void Session::rewind(int64_t length) {
 Session Session::fork() const {
   const SessionState& s = *state_;
   std::unique_ptr<SessionState> copy =
-      with_workspace(new SessionState{.model = s.model,
-                                      .options = s.options,
-                                      .scheme = s.scheme,
-                                      .cache = KvCache(s.model->config(), s.options.capacity, s.options.kv_dtype),
-                                      .length = s.length,
-                                      .positions = s.positions,
-                                      .workspace = {}});
+      with_memory(new SessionState{.model = s.model,
+                                   .options = s.options,
+                                   .scheme = s.scheme,
+                                   .cache = KvCache(s.model->config(), s.options.capacity, s.options.kv_dtype),
+                                   .length = s.length,
+                                   .positions = s.positions});
   copy->cache.copy_from(s.cache, s.length);
   return Session(std::move(copy));
 }
@@ -150,7 +168,8 @@ Session Session::fork() const {
 std::span<const std::span<const float>> Session::evaluate_together(std::span<const Part> parts) {
   if (parts.empty()) return {};
   SessionState& lead = *parts.front().session->state_;
-  Workspace::Call& call = lead.workspace.call;
+  const WorkspacePool::Lease work = workspace_for(lead);
+  Workspace::Call& call = work->call;
   call.reserve(parts.size());
   call.named.clear();
   call.before.clear();
@@ -169,7 +188,8 @@ std::span<const std::span<const float>> Session::evaluate_together(std::span<con
   // Passes of at most `chunk` rows; each takes what is left of the parts in order.
   call.done.assign(parts.size(), 0);
   const int64_t d_model = lead.model->config().d_model;
-  const Rows last = lead.workspace.rows(kLastRows, static_cast<int64_t>(parts.size()), d_model);
+  const Rows last = work->rows(kLastRows, static_cast<int64_t>(parts.size()), d_model);
+  Rows logits;
   try {
     for (size_t at = 0; at < parts.size();) {
       call.pass.clear();
@@ -186,21 +206,22 @@ std::span<const std::span<const float>> Session::evaluate_together(std::span<con
         if (!ends) break;
         call.ends.push_back(at++);
       }
-      const Rows x = forward(call.pass);
-      const bool all_rows = x.rows == rows;
-      for (size_t i = 0; i < call.pass.size(); ++i) {
-        const PassPart& part = call.pass[i];
-        const auto count = static_cast<int64_t>(part.tokens.size());
-        part.session->length += count;
-        if (i < call.ends.size())
-          std::ranges::copy(x[all_rows ? part.first_row + count - 1 : static_cast<int64_t>(i)],
+      with_threads(lead.options.n_threads, [&] {
+        const Rows x = forward(call.pass, *work);
+        const bool all_rows = x.rows == rows;
+        for (size_t i = 0; i < call.ends.size(); ++i) {
+          const PassPart& part = call.pass[i];
+          const int64_t row = part.first_row + static_cast<int64_t>(part.tokens.size()) - 1;
+          std::ranges::copy(x[all_rows ? row : static_cast<int64_t>(i)],
                             last[static_cast<int64_t>(call.ends[i])].begin());
-      }
+        }
+        if (at == parts.size()) logits = logits_of(lead, last, *work);
+      });
+      for (const PassPart& part : call.pass) part.session->length += static_cast<int64_t>(part.tokens.size());
     }
-    const Rows logits = logits_of(lead, last);
-    call.logits.clear();
-    for (int64_t r = 0; r < logits.rows; ++r) call.logits.emplace_back(logits[r]);
-    return call.logits;
+    lead.given.clear();
+    for (int64_t r = 0; r < logits.rows; ++r) lead.given.emplace_back(logits[r]);
+    return lead.given;
   } catch (...) {
     for (size_t i = 0; i < parts.size(); ++i) parts[i].session->state_->length = call.before[i];
     throw;

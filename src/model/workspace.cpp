@@ -8,16 +8,16 @@ namespace {
 
 int64_t whole_panels(int64_t n) { return (n + kPanelLanes - 1) / kPanelLanes * kPanelLanes; }
 
-int64_t stride_of(int64_t cols) { return whole_panels(cols) + kPanelLanes / 2; }
-
 void grow(std::vector<float>& memory, int64_t count) {
   if (memory.size() < static_cast<size_t>(count)) memory.resize(static_cast<size_t>(count));
 }
 
 }  // namespace
 
+int64_t row_stride(int64_t cols) { return whole_panels(cols) + kPanelLanes / 2; }
+
 Rows Workspace::rows(Buffer buffer, int64_t m, int64_t cols) {
-  const int64_t stride = stride_of(cols);
+  const int64_t stride = row_stride(cols);
   grow(buffers_[buffer], m * stride);
   return {buffers_[buffer].data(), m, cols, stride};
 }
@@ -25,7 +25,7 @@ Rows Workspace::rows(Buffer buffer, int64_t m, int64_t cols) {
 void Workspace::reserve(const ModelConfig& c, int64_t rows, int64_t capacity, int n_threads) {
   const int64_t all_heads = c.n_heads * c.head_dim, kv_heads = c.n_kv_heads * c.head_dim;
   const auto set_aside = [&](Buffer buffer, int64_t m, int64_t cols) {
-    buffers_[buffer].reserve(static_cast<size_t>(m * stride_of(cols)));
+    buffers_[buffer].reserve(static_cast<size_t>(m * row_stride(cols)));
   };
   for (const Buffer buffer : {kX, kH, kSub}) set_aside(buffer, rows, c.d_model);
   for (const Buffer buffer : {kQ, kMix}) set_aside(buffer, rows, all_heads);
@@ -34,25 +34,24 @@ void Workspace::reserve(const ModelConfig& c, int64_t rows, int64_t capacity, in
   if (c.gated_mlp) set_aside(kGate, rows, c.d_ff);
   set_aside(kLastRows, 1, c.d_model);
   set_aside(kNorm, std::min(rows, kLogitRows), c.d_model);
-  set_aside(kLogits, std::min(rows, kLogitRows), c.vocab_size);
   rounded.reserve(rows, std::max({c.d_model, all_heads, c.d_ff}));
-  threads.resize(static_cast<size_t>(n_threads));
+  if (threads.size() < static_cast<size_t>(n_threads)) threads.resize(static_cast<size_t>(n_threads));
   for (ThreadScratch& thread : threads) thread.reserve(c.head_dim, capacity);
   call.reserve(1);
 }
 
 void Workspace::ThreadScratch::reserve(int64_t head_dim, int64_t capacity) {
   q.reserve(static_cast<size_t>(kTileRows * head_dim));
-  scores.reserve(static_cast<size_t>(kTileRows * stride_of(capacity)));
+  scores.reserve(static_cast<size_t>(kTileRows * row_stride(capacity)));
   mix.reserve(static_cast<size_t>(kTileRows * whole_panels(head_dim)));
 }
 
 int64_t Workspace::ThreadScratch::make_room(int64_t head_dim, int64_t capacity, int64_t keys) {
   reserve(head_dim, capacity);
   grow(q, kTileRows * head_dim);
-  grow(scores, kTileRows * stride_of(keys));
+  grow(scores, kTileRows * row_stride(keys));
   grow(mix, kTileRows * whole_panels(head_dim));
-  return stride_of(keys);
+  return row_stride(keys);
 }
 
 void Workspace::Call::reserve(size_t parts) {
@@ -62,7 +61,20 @@ void Workspace::Call::reserve(size_t parts) {
   pass.reserve(parts);
   tails.reserve(parts);
   ends.reserve(parts);
-  logits.reserve(parts);
+}
+
+std::unique_ptr<Workspace> WorkspacePool::take() {
+  const std::lock_guard lock(mutex_);
+  if (free_ == nullptr) return std::make_unique<Workspace>();
+  std::unique_ptr<Workspace> taken = std::move(free_);
+  free_ = std::move(taken->next_free_);
+  return taken;
+}
+
+void WorkspacePool::give_back(std::unique_ptr<Workspace> workspace) {
+  const std::lock_guard lock(mutex_);
+  workspace->next_free_ = std::move(free_);
+  free_ = std::move(workspace);
 }
 
 }  // namespace ordinal

@@ -1,7 +1,9 @@
-// workspace.h: the memory that passes work in, made with the session so that a pass asks for none.
+// workspace.h: the memory that a pass works in, made with the first session so that a pass asks for none.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -24,9 +26,13 @@ struct PassPart {
 };
 
 // The workspace's buffers by name.
-enum Buffer : size_t { kX, kH, kQ, kK, kV, kMix, kSub, kGate, kUp, kNorm, kLogits, kLastRows, kBuffers };
+enum Buffer : size_t { kX, kH, kQ, kK, kV, kMix, kSub, kGate, kUp, kNorm, kLastRows, kBuffers };
 
 constexpr int64_t kLogitRows = 32;  // rows whose logits are held at once
+
+// Numbers from one row of `cols` to the next: whole panels and half a panel more, so that neighbouring rows do not
+// share cache sets.
+int64_t row_stride(int64_t cols);
 
 // Grows to the largest pass it has seen, and never to less than it has reserved.
 class Workspace {
@@ -35,8 +41,7 @@ class Workspace {
   // when it is first written, so what is never used (a fork's, as a rule) costs nothing.
   void reserve(const ModelConfig& config, int64_t rows, int64_t capacity, int n_threads);
 
-  // M rows of `cols` floats in `buffer`. Rows are padded to whole panels and by half a panel more, so that neighbouring
-  // rows do not share cache sets.
+  // M rows of `cols` floats in `buffer`.
   Rows rows(Buffer buffer, int64_t m, int64_t cols);
 
   // Per thread, for attention over a tile of up to kTileRows rows of scores.
@@ -59,13 +64,42 @@ class Workspace {
     std::vector<PassPart> pass;
     std::vector<PassPart> tails;  // what a pass wants of its parts
     std::vector<size_t> ends;     // parts whose last token is in this pass
-    std::vector<std::span<const float>> logits;
     void reserve(size_t parts);
   };
   Call call;
 
  private:
+  friend class WorkspacePool;
   std::vector<std::vector<float>> buffers_ = std::vector<std::vector<float>>(kBuffers);
+  std::unique_ptr<Workspace> next_free_;
+};
+
+// The workspaces of a model. A call of a session takes one and gives it back: sessions that take turns share one, and
+// there are as many as calls have overlapped.
+class WorkspacePool {
+ public:
+  class Lease {
+   public:
+    explicit Lease(WorkspacePool& pool) : pool_(pool), workspace_(pool.take()) {}
+    Lease(Lease&&) = default;
+    Lease& operator=(Lease&&) = delete;
+    ~Lease() {
+      if (workspace_ != nullptr) pool_.give_back(std::move(workspace_));
+    }
+    Workspace& operator*() const { return *workspace_; }
+    Workspace* operator->() const { return workspace_.get(); }
+
+   private:
+    WorkspacePool& pool_;
+    std::unique_ptr<Workspace> workspace_;
+  };
+
+ private:
+  std::unique_ptr<Workspace> take();
+  void give_back(std::unique_ptr<Workspace> workspace);
+
+  std::mutex mutex_;
+  std::unique_ptr<Workspace> free_;
 };
 
 }  // namespace ordinal

@@ -265,7 +265,7 @@ TEST_CASE("model_file: the config must make sense") {
       {"too wide"}));
   CHECK(test::mentions(lie("\"attention_scale\":[0.70710677]", "\"attention_scale\":[]"), {"1 numbers"}));
   CHECK(test::mentions(lie("0.70710677", "1e39"), {"fits f32"}));
-  CHECK(test::mentions(lie("\"norm_epsilon\":1e-05", "\"norm_epsilon\":-1e-05"), {"negative"}));
+  CHECK(test::mentions(lie("\"norm_epsilon\":1e-05", "\"norm_epsilon\":-1e-05"), {"norm_epsilon is out of range"}));
   CHECK(test::mentions(lie("\"norm\":\"layer_norm\"", "\"norm\":\"batch_norm\""), {"layer_norm, rms_norm"}));
   CHECK(test::mentions(lie("\"eos_ids\":[2]", "\"eos_ids\":[3]"), {"not in its vocabulary"}));
   CHECK(test::mentions(lie("\"eos_ids\":[2]", "\"eos_ids\":[-1]"), {"not in its vocabulary"}));

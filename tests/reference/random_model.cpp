@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "model/plan.h"
 #include "support.h"
 
 namespace test {
@@ -25,35 +26,26 @@ float keep_8_bits(float value) {
   return std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8);
 }
 
-// Adds the tensors of one model to its draft.
-class Builder {
- public:
-  explicit Builder(const RandomModel& model) : model_(model) {}
+// What a matrix makes of rows of unit deviation: rows of this deviation.
+double gain_of(const ordinal::PlannedTensor& tensor, const ordinal::ModelConfig& config) {
+  const std::string_view part = tensor.part->name;
+  // q·k of d terms has a deviation of gain^2 * sqrt(d); scaled, it should be near 2.
+  const double scale = config.attention_scale[static_cast<size_t>(tensor.layer)];
+  if (part == "attn_q" || part == "attn_k")
+    return std::sqrt(2.0 / (scale * std::sqrt(static_cast<double>(config.head_dim))));
+  if (part == "ffn_gate" || part == "ffn_up") return 1.2;
+  if (part == "ffn_down") return 1.5;
+  // Rows of the embedding are logit directions too when the output is tied: a deviation of 3 for rows of unit size.
+  return part == "token_embd" || part == "output" ? 3.0 : 1.0;
+}
 
-  // A matrix that turns rows of unit deviation into rows of deviation `gain`.
-  void matrix(const std::string& name, int64_t n, int64_t k, double gain) {
-    add(name + ".weight", {n, k}, 0.0, gain * std::sqrt(3.0 / static_cast<double>(k)));
-  }
-  void bias(const std::string& name, int64_t n, bool present) {
-    if (present) add(name + ".bias", {n}, 0.0, 0.4);
-  }
-  void norm(const std::string& name) {
-    add(name + ".weight", {model_.config.d_model}, 1.0, 0.5);
-    bias(name, model_.config.d_model, model_.norm_bias);
-  }
-
-  std::vector<ordinal::TensorSource> tensors;
-
- private:
-  void add(const std::string& name, std::vector<int64_t> shape, double center, double spread) {
-    int64_t count = 1;
-    for (const int64_t size : shape) count *= size;
-    std::vector<float> values = uniform_numbers(model_.seed, name, count, center, spread, model_.coarse);
-    tensors.push_back(tensor_of(name, std::move(shape), std::move(values)));
-  }
-
-  const RandomModel& model_;
-};
+bool has_bias(const ordinal::PlannedTensor& tensor, const RandomModel& model) {
+  const std::string_view part = tensor.part->name;
+  if (part.ends_with("_norm")) return model.norm_bias && (model.output_norm || part != "output_norm");
+  if (part == "output") return model.output_bias;
+  if (part == "attn_output") return model.attn_output_bias;
+  return part.starts_with("attn_") ? model.attn_bias : model.ffn_bias;
+}
 
 }  // namespace
 
@@ -101,45 +93,33 @@ ordinal::ModelConfig small_config() {
 
 ordinal::ModelDraft random_model(const RandomModel& model) {
   const ordinal::ModelConfig& config = model.config;
-  const int64_t width = config.d_model;
-  const int64_t q_width = config.n_heads * config.head_dim, kv_width = config.n_kv_heads * config.head_dim;
-  const double logit_gain = 3.0 / std::sqrt(static_cast<double>(width));
+  std::vector<ordinal::TensorSource> tensors;
+  const auto add = [&](const std::string& name, std::vector<int64_t> shape, double center, double spread) {
+    int64_t count = 1;
+    for (const int64_t size : shape) count *= size;
+    std::vector<float> values = uniform_numbers(model.seed, name, count, center, spread, model.coarse);
+    tensors.push_back(tensor_of(name, std::move(shape), std::move(values)));
+  };
+  const auto matrix = [&](const std::string& name, const std::vector<int64_t>& shape, double gain) {
+    add(name, shape, 0.0, gain * std::sqrt(3.0 / static_cast<double>(shape.back())));
+  };
 
-  Builder build(model);
-  // Rows of the embedding are logit directions too when the output is tied: a deviation of 3 for rows of unit size.
-  build.matrix("token_embd", config.vocab_size, width, logit_gain * std::sqrt(static_cast<double>(width)));
-  if (model.position_rows > 0) build.matrix("position_embd", model.position_rows, width, 2.0);
-  for (int64_t layer = 0; layer < config.n_layers; ++layer) {
-    const std::string block = "blk." + std::to_string(layer) + ".";
-    const double scale = config.attention_scale[static_cast<size_t>(layer)];
-    // q·k of d terms has a deviation of gain^2 * sqrt(d); scaled, it should be near 2.
-    const double qk_gain = std::sqrt(2.0 / (scale * std::sqrt(static_cast<double>(config.head_dim))));
-    build.norm(block + "attn_norm");
-    build.matrix(block + "attn_q", q_width, width, qk_gain);
-    build.bias(block + "attn_q", q_width, model.attn_bias);
-    build.matrix(block + "attn_k", kv_width, width, qk_gain);
-    build.bias(block + "attn_k", kv_width, model.attn_bias);
-    build.matrix(block + "attn_v", kv_width, width, 1.0);
-    build.bias(block + "attn_v", kv_width, model.attn_bias);
-    build.matrix(block + "attn_output", width, q_width, 1.0);
-    build.bias(block + "attn_output", width, model.attn_output_bias);
-    build.norm(block + "ffn_norm");
-    if (config.gated_mlp) build.matrix(block + "ffn_gate", config.d_ff, width, 1.2);
-    if (config.gated_mlp) build.bias(block + "ffn_gate", config.d_ff, model.ffn_bias);
-    build.matrix(block + "ffn_up", config.d_ff, width, 1.2);
-    build.bias(block + "ffn_up", config.d_ff, model.ffn_bias);
-    build.matrix(block + "ffn_down", width, config.d_ff, 1.5);
-    build.bias(block + "ffn_down", width, model.ffn_bias);
-  }
-  if (model.output_norm) build.norm("output_norm");
-  if (!config.tied_output) build.matrix("output", config.vocab_size, width, 3.0);
-  build.bias("output", config.vocab_size, model.output_bias);
+  if (model.position_rows > 0) matrix("position_embd.weight", {model.position_rows, config.d_model}, 2.0);
+  ordinal::for_each_tensor(config, [&](const ordinal::PlannedTensor& tensor) {
+    if (tensor.is_bias) {
+      if (has_bias(tensor, model)) add(tensor.name, tensor.shape, 0.0, 0.4);
+    } else if (tensor.shape.size() == 2) {
+      matrix(tensor.name, tensor.shape, gain_of(tensor, config));
+    } else if (tensor.required || model.output_norm) {
+      add(tensor.name, tensor.shape, 1.0, 0.5);
+    }
+  });
 
   ordinal::ModelDraft draft;
   draft.config = config;
   draft.notes.position = model.position;
   draft.notes.trained_positions = {model.position};
-  draft.tensors = std::move(build.tensors);
+  draft.tensors = std::move(tensors);
   return draft;
 }
 

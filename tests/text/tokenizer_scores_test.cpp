@@ -130,7 +130,8 @@ TEST_CASE("tokenizer: scored data that contradicts itself is refused") {
   }
 }
 
-TEST_CASE("tokenizer: a million bytes are merged by score in a time near-linear in their number") {
+TEST_CASE("tokenizer: a million bytes are merged by score in a time near-linear in their number" *
+          doctest::test_suite("alone")) {
   const auto tokenizer = make_tokenizer(test::golden_vocabulary(kGoldens, "trained"));
   test::Random random(22);
   std::string letters;

@@ -7,10 +7,13 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <functional>
+#include <type_traits>
 
 #include "format/model_writer.h"
 #include "kernels/kernels.h"
 #include "model/forward.h"
+#include "model/plan.h"
 #include "ordinal/error.h"
 #include "ordinal/session.h"
 #include "study/bench/machine.h"
@@ -74,27 +77,34 @@ TensorSource random_tensor(std::string name, std::vector<int64_t> shape, float c
   return {std::move(name), std::move(shape), dtype, read};
 }
 
+// Calls `visit` with every matrix of the products and its layer, the output matrix last.
+void for_each_matrix(const Model& model, const std::function<void(const Linear& linear, int64_t layer)>& visit) {
+  for_each_part(model.config(), [&](const PlannedPart& part, int64_t layer) {
+    with_member(part, model.weights(), layer, [&](const auto& member) {
+      if constexpr (std::is_same_v<decltype(member), const Linear&>)
+        if (member.weight != nullptr) visit(member, layer);
+    });
+  });
+}
+
 // Bytes of the matrices that one token's products read.
-int64_t bytes_per_token(const Weights& weights) {
-  int64_t bytes = weights.output.weight->bytes;
-  for (const LayerWeights& w : weights.layers)
-    for (const Linear* linear : {&w.attn_q, &w.attn_k, &w.attn_v, &w.attn_output, &w.ffn_gate, &w.ffn_up, &w.ffn_down})
-      if (linear->weight != nullptr) bytes += linear->weight->bytes;
+int64_t bytes_per_token(const Model& model) {
+  int64_t bytes = 0;
+  for_each_matrix(model, [&](const Linear& linear, int64_t) { bytes += linear.weight->bytes; });
   return bytes;
 }
 
 // Of the products of a prompt. The last layer's attention and MLP, and the output matrix, serve the last row only.
-double operations_of(const Weights& weights, int64_t prompt) {
+double operations_of(const Model& model, int64_t prompt) {
   double multiply_adds = 0;
-  const auto count = [&](const Linear& linear, int64_t rows) {
-    multiply_adds += static_cast<double>(linear.n) * static_cast<double>(linear.k) * static_cast<double>(rows);
-  };
-  for (const LayerWeights& w : weights.layers) {
-    for (const Linear* linear : {&w.attn_q, &w.attn_k, &w.attn_v}) count(*linear, prompt);
-    for (const Linear* linear : {&w.attn_output, &w.ffn_gate, &w.ffn_up, &w.ffn_down})
-      count(*linear, &w == &weights.layers.back() ? 1 : prompt);
-  }
-  count(weights.output, 1);
+  const Weights& weights = model.weights();
+  const LayerWeights& last = weights.layers.back();
+  for_each_matrix(model, [&](const Linear& linear, int64_t layer) {
+    const bool in_last = &linear == &weights.output || layer + 1 == model.config().n_layers;
+    const bool for_all = !in_last || &linear == &last.attn_q || &linear == &last.attn_k || &linear == &last.attn_v;
+    multiply_adds +=
+        static_cast<double>(linear.n) * static_cast<double>(linear.k) * static_cast<double>(for_all ? prompt : 1);
+  });
   return 2 * multiply_adds;
 }
 
@@ -129,13 +139,17 @@ double measure_attention(Session& session, int64_t past, int repeats) {
   const ModelConfig& c = state.model->config();
   const TokenId token = 0;
   const PassPart part{&state, {&token, 1}, 0, past};
-  const Rows q = state.workspace.rows(kQ, 1, c.n_heads * c.head_dim);
-  const Rows mix = state.workspace.rows(kMix, 1, c.n_heads * c.head_dim);
+  const WorkspacePool::Lease work(state.model->workspaces());
+  work->reserve(c, 1, session.capacity(), state.options.n_threads);
+  const Rows q = work->rows(kQ, 1, c.n_heads * c.head_dim);
+  const Rows mix = work->rows(kMix, 1, c.n_heads * c.head_dim);
   std::ranges::fill(q[0], 0.1f);
   std::vector<double> seconds;
   for (int repeat = 0; repeat < 2 * repeats + 1; ++repeat) {
     const Clock::time_point start = Clock::now();
-    for (int64_t layer = 0; layer < c.n_layers; ++layer) attend({&part, 1}, layer, q, mix);
+    with_threads(state.options.n_threads, [&] {
+      for (int64_t layer = 0; layer < c.n_layers; ++layer) attend({&part, 1}, layer, q, mix, *work);
+    });
     seconds.push_back(seconds_since(start));
   }
   return median(seconds);
@@ -146,7 +160,7 @@ void reset_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 }  // namespace
 
-int available_threads() { return available_processors(); }
+int available_threads() { return usual_threads(); }
 
 std::span<const BenchShape> bench_shapes() { return kShapes; }
 
@@ -164,31 +178,14 @@ std::shared_ptr<const Model> make_bench_model(std::string_view shape, Dtype dtyp
   draft.notes.trained_positions = {draft.notes.position};
   const ModelConfig& c = draft.config;
   const bool biased = c.norm == NormKind::layer_norm;
-  const auto matrix = [&](const std::string& name, int64_t n, int64_t k) {
-    draft.tensors.push_back(random_tensor(name + ".weight", {n, k}, 0.0f, dtype));
-    if (biased && name != "token_embd" && name != "position_embd")
-      draft.tensors.push_back(random_tensor(name + ".bias", {n}, 0.0f, Dtype::f32));
-  };
-  const auto norm = [&](const std::string& name) {
-    draft.tensors.push_back(random_tensor(name + ".weight", {c.d_model}, 1.0f, Dtype::f32));
-    if (biased) draft.tensors.push_back(random_tensor(name + ".bias", {c.d_model}, 0.0f, Dtype::f32));
-  };
-  matrix("token_embd", c.vocab_size, c.d_model);
-  if (found->position == "learned") matrix("position_embd", c.max_seq_len, c.d_model);
-  for (int64_t layer = 0; layer < c.n_layers; ++layer) {
-    const std::string block = "blk." + std::to_string(layer) + ".";
-    norm(block + "attn_norm");
-    matrix(block + "attn_q", c.n_heads * c.head_dim, c.d_model);
-    matrix(block + "attn_k", c.n_kv_heads * c.head_dim, c.d_model);
-    matrix(block + "attn_v", c.n_kv_heads * c.head_dim, c.d_model);
-    matrix(block + "attn_output", c.d_model, c.n_heads * c.head_dim);
-    norm(block + "ffn_norm");
-    if (c.gated_mlp) matrix(block + "ffn_gate", c.d_ff, c.d_model);
-    matrix(block + "ffn_up", c.d_ff, c.d_model);
-    matrix(block + "ffn_down", c.d_model, c.d_ff);
-  }
-  norm("output_norm");
-  if (!c.tied_output) matrix("output", c.vocab_size, c.d_model);
+  for_each_tensor(c, [&](const PlannedTensor& tensor) {
+    const bool is_matrix = tensor.shape.size() == 2, is_norm = !is_matrix && !tensor.is_bias;
+    if (tensor.required || (biased && tensor.is_bias && tensor.part->need(c) == Need::required))
+      draft.tensors.push_back(
+          random_tensor(tensor.name, tensor.shape, is_norm ? 1.0f : 0.0f, is_matrix ? dtype : Dtype::f32));
+  });
+  if (found->position == "learned")
+    draft.tensors.push_back(random_tensor("position_embd.weight", {c.max_seq_len, c.d_model}, 0.0f, dtype));
   return Model::bind(write_model_in_memory(draft, "random " + std::string(shape)));
 }
 
@@ -249,14 +246,14 @@ Measured run_bench(const std::shared_ptr<const Model>& model, std::string_view s
   const double prefill = median(prefill_s), decode = median(decode_s) / static_cast<double>(options.decode);
   result.prefill_tokens_per_s = static_cast<double>(options.prompt) / prefill;
   result.decode_tokens_per_s = static_cast<double>(options.sequences) / decode;
-  result.weight_bytes = bytes_per_token(model->weights());
+  result.weight_bytes = bytes_per_token(*model);
   const int64_t key_bytes = cache_bytes_per_key(c, options.kv_dtype), last = options.depth + options.decode - 1;
   result.cache_bytes = key_bytes * (2 * options.depth + options.decode + 1) / 2;
   result.read_gb_per_s =
       static_cast<double>(result.weight_bytes + options.sequences * result.cache_bytes) / decode / 1e9;
   result.attention_gb_per_s =
       static_cast<double>(key_bytes * (last + 1)) / measure_attention(session, last, options.repeats) / 1e9;
-  result.gflops = operations_of(model->weights(), options.prompt) / prefill / 1e9;
+  result.gflops = operations_of(*model, options.prompt) / prefill / 1e9;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   result.peak_rss_mb = static_cast<double>(usage.ru_maxrss) / 1024;

@@ -74,8 +74,10 @@ MachineSpeed measure_machine(int n_threads) {
     speed.read_gb_per_s = measure_read(n_threads, buffer, 8);
     speed.read_one_stream_gb_per_s = measure_read(n_threads, buffer, 1);
   }
-  speed.gflops = measure_peak(n_threads, kernels().multiply_add_peak);
-  speed.int8_gops = measure_peak(n_threads, kernels().integer_peak);
+  with_threads(n_threads, [&] {  // in attendance: a piece is short, and nobody should take two
+    speed.gflops = measure_peak(n_threads, kernels().multiply_add_peak);
+    speed.int8_gops = measure_peak(n_threads, kernels().integer_peak);
+  });
   return speed;
 }
 

@@ -9,6 +9,7 @@
 
 #include "format/model_writer.h"
 #include "model/forward.h"
+#include "model/plan.h"
 #include "position/scheme.h"
 #include "study/check/check.h"
 #include "study/random_numbers.h"
@@ -74,6 +75,10 @@ class Builder {
   ModelDraft& draft_;
 };
 
+bool turns_to_scores(const PlannedTensor& tensor) {
+  return tensor.part->name == "attn_q" || tensor.part->name == "attn_k";
+}
+
 // A session's inside with any scheme.
 SessionState make_timeline(const std::shared_ptr<const Model>& model,
                            const std::shared_ptr<const PositionScheme>& scheme, size_t count,
@@ -86,14 +91,12 @@ SessionState make_timeline(const std::shared_ptr<const Model>& model,
                      .scheme = scheme,
                      .cache = KvCache(model->config(), capacity, Dtype::f32),
                      .length = 0,
-                     .positions = std::move(positions),
-                     .workspace = {}};
-  state.workspace.reserve(model->config(), 1, capacity, options.n_threads);
+                     .positions = std::move(positions)};
   return state;
 }
 
-void append_logits(SessionState& lead, Rows x, Logits& out) {
-  const Rows logits = logits_of(lead, x);
+void append_logits(SessionState& lead, Rows x, Workspace& work, Logits& out) {
+  const Rows logits = logits_of(lead, x, work);
   for (int64_t r = 0; r < logits.rows; ++r) out.emplace_back(logits[r].begin(), logits[r].end());
 }
 
@@ -117,19 +120,15 @@ std::shared_ptr<const Model> make_check_model(std::string_view spec, int64_t n_l
   const int64_t heads = c.n_heads, d = c.head_dim;
 
   Builder build(draft);
-  build.add("token_embd.weight", {c.vocab_size, c.d_model}, 0, 1);
-  for (int64_t layer = 0; layer < c.n_layers; ++layer) {
-    const std::string block = "blk." + std::to_string(layer) + ".";
-    build.add(block + "attn_norm.weight", {c.d_model}, 1, 0.2);
-    build.matrix(block + "attn_q.weight", heads * d, c.d_model, 1.2);
-    build.matrix(block + "attn_k.weight", c.n_kv_heads * d, c.d_model, 1.2);
-    build.matrix(block + "attn_v.weight", c.n_kv_heads * d, c.d_model, 1);
-    build.matrix(block + "attn_output.weight", c.d_model, heads * d, 1);
-    build.add(block + "ffn_norm.weight", {c.d_model}, 1, 0.2);
-    build.matrix(block + "ffn_up.weight", c.d_ff, c.d_model, 1);
-    build.matrix(block + "ffn_down.weight", c.d_model, c.d_ff, 1);
-  }
-  build.add("output_norm.weight", {c.d_model}, 1, 0.2);
+  for_each_tensor(c, [&](const PlannedTensor& tensor) {
+    if (!tensor.required) return;
+    if (tensor.part->name == "token_embd")
+      build.add(tensor.name, tensor.shape, 0, 1);
+    else if (tensor.shape.size() == 1)
+      build.add(tensor.name, tensor.shape, 1, 0.2);
+    else  // scores wide enough that weights differ
+      build.matrix(tensor.name, tensor.shape[0], tensor.shape[1], turns_to_scores(tensor) ? 1.2 : 1);
+  });
 
   // What schemes ask for. A one-sided table of biases, unless the spec says how many distances it is to have.
   const std::optional<int64_t> distances = stated(parsed, "relative_bias", "clip");
@@ -154,12 +153,14 @@ std::shared_ptr<const Model> make_check_model(std::string_view spec, int64_t n_l
 Logits logits_under(const std::shared_ptr<const Model>& model, const std::shared_ptr<const PositionScheme>& scheme,
                     std::span<const TokenId> tokens, const TimelineOptions& options) {
   SessionState timeline = make_timeline(model, scheme, tokens.size(), options);
+  const WorkspacePool::Lease work(model->workspaces());
+  work->reserve(model->config(), 1, static_cast<int64_t>(tokens.size()), options.n_threads);
   Logits all;
   while (static_cast<size_t>(timeline.length) < tokens.size()) {
     const auto rest = tokens.subspan(static_cast<size_t>(timeline.length));
     const PassPart part{&timeline, rest.first(std::min(rest.size(), options.piece)), 0, timeline.length};
-    const Rows x = forward({&part, 1});
-    append_logits(timeline, x, all);
+    const Rows x = forward({&part, 1}, *work);
+    append_logits(timeline, x, *work, all);
     timeline.length += x.rows;
   }
   return all;
@@ -176,10 +177,11 @@ std::vector<Logits> logits_together(const std::shared_ptr<const Model>& model,
     parts.push_back({&timelines[i], texts[i], row, 0});
     row += static_cast<int64_t>(texts[i].size());
   }
-  const Rows x = forward(parts);
+  const WorkspacePool::Lease work(model->workspaces());
+  const Rows x = forward(parts, *work);
   std::vector<Logits> all(texts.size());
   for (size_t i = 0; i < texts.size(); ++i)
-    append_logits(timelines.front(), x.slice(parts[i].first_row, static_cast<int64_t>(texts[i].size())), all[i]);
+    append_logits(timelines.front(), x.slice(parts[i].first_row, static_cast<int64_t>(texts[i].size())), *work, all[i]);
   return all;
 }
 
