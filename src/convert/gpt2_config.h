@@ -26,4 +26,7 @@ struct Gpt2Config {
 // the engine does not do; also for settings it has never heard of. `name` is the document in messages.
 Gpt2Config read_gpt2_config(const Json& config, const std::string& name, const Note& note);
 
+// Takes what ends a text from generation_config.json, which wins over config.json where it says so.
+void read_generation_config(const Json& generation, const std::string& name, Gpt2Config& facts, const Note& note);
+
 }  // namespace ordinal::convert

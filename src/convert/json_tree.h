@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 // Nesting and size that no checkpoint needs more of.
 inline constexpr size_t kMaxJsonDepth = 32;
-inline constexpr size_t kMaxJsonBytes = size_t{64} << 20;
+inline constexpr size_t kMaxJsonBytes = 100'000'000;
 
 // Throws Error for text that is not JSON, is nested deeper than kMaxJsonDepth, is longer than kMaxJsonBytes, or has a
 // key twice in one object. `name` is the document in messages.

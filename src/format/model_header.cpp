@@ -86,7 +86,9 @@ void read_tokenizer(JsonReader& reader, ModelHeader& header) {
        {"split", [&] { data.split = reader.string("split"); }},
        {"add_prefix_space", [&] { data.add_prefix_space = reader.boolean("add_prefix_space"); }},
        {"adds_bos", [&] { data.adds_bos = reader.boolean("adds_bos"); }},
+       {"adds_eos", [&] { data.adds_eos = reader.boolean("adds_eos"); }, false},
        {"bos_id", [&] { data.bos_id = id("bos_id"); }},
+       {"eos_id", [&] { data.eos_id = id("eos_id"); }, false},
        {"unknown_id", [&] { data.unknown_id = id("unknown_id"); }},
        {"special_ids", [&] { reader.array("special_ids", [&] { data.special_ids.push_back(id("special_ids")); }); }},
        blob(0),
@@ -216,11 +218,12 @@ std::string json_array(const Items& items, const Text& text) {
 std::string tokenizer_json(const ModelHeader& header) {
   const TokenizerData& data = header.tokenizer;
   const auto boolean = [](bool value) { return std::string(value ? "true" : "false"); };
-  std::string out = "{\"kind\":" + json_string(data.kind) + ",\"split\":" + json_string(data.split) +
-                    ",\"add_prefix_space\":" + boolean(data.add_prefix_space) +
-                    ",\"adds_bos\":" + boolean(data.adds_bos) + ",\"bos_id\":" + decimal(data.bos_id) +
-                    ",\"unknown_id\":" + decimal(data.unknown_id) +
-                    ",\"special_ids\":" + json_array(data.special_ids, [](TokenId id) { return decimal(id); });
+  std::string out =
+      "{\"kind\":" + json_string(data.kind) + ",\"split\":" + json_string(data.split) +
+      ",\"add_prefix_space\":" + boolean(data.add_prefix_space) + ",\"adds_bos\":" + boolean(data.adds_bos) +
+      (data.adds_eos ? ",\"adds_eos\":true" : "") + ",\"bos_id\":" + decimal(data.bos_id) +
+      (data.eos_id != -1 ? ",\"eos_id\":" + decimal(data.eos_id) : "") + ",\"unknown_id\":" + decimal(data.unknown_id) +
+      ",\"special_ids\":" + json_array(data.special_ids, [](TokenId id) { return decimal(id); });
   for (size_t i = 0; i < kBlobKinds; ++i)
     if (const BlobPart& blob = header.blobs[i]; blob.part.bytes != 0)
       out += "," + json_string(kBlobNames[i]) + ":{\"count\":" + decimal(blob.count) + "," + part_json(blob.part);

@@ -141,6 +141,53 @@ TEST_CASE("gpt2 config: another kind of model is refused by name") {
   CHECK(mentions(error("", R"("vocab_size": 9)"), {"model_type"}));
 }
 
+TEST_CASE("gpt2 config: without model_type, GPT-2's sizes make a GPT-2, with a remark") {
+  const std::string sizes = R"("vocab_size": 100, "n_positions": 12, "n_embd": 24, "n_layer": 3, "n_head": 4)";
+  for (const char* more : {"", R"(, "model_type": null)", R"(, "architectures": ["GPT2LMHeadModel"])"}) {
+    const Read found = read(more, sizes);
+    CHECK_EQ(found.config.model.n_heads, 4);
+    REQUIRE_EQ(found.notes.size(), 1);
+    CHECK(mentions(found.notes.front(), {"model_type", "GPT-2"}));
+  }
+  for (const char* more : {R"(, "architectures": ["GPTBigCodeForCausalLM"])", R"(, "architectures": "GPT2LMHeadModel")",
+                           R"(, "model_type": "gptj")"})
+    CHECK(mentions(error(more, sizes), {"model_type"}));
+  CHECK(mentions(error(R"(, "afn": "gelu")", sizes), {"afn"}));  // GPT-1's
+}
+
+TEST_CASE("gpt2 config: descriptions and transformers' own bookkeeping are read over with a remark each") {
+  for (const char* setting :
+       {R"("author": "A. Writer")", R"("license": "mit")", R"("tags": ["a", "b"])", R"("_flash_attn_2_enabled": true)",
+        R"("_attn_implementation_internal": "sdpa")", R"("_some_later_note": {"a": 1})"}) {
+    const std::string key = std::string(setting).substr(1, std::string(setting).find("\":") - 1);
+    const Read found = read(", " + std::string(setting));
+    REQUIRE_EQ(found.notes.size(), 1);
+    CHECK(mentions(found.notes.front(), {key, "changes nothing"}));
+    CHECK_EQ(read(", \"" + key + "\": null").notes.size(), 0);
+  }
+}
+
+TEST_CASE("gpt2 config: generation_config.json says what ends a text, where it says so") {
+  using Ids = std::vector<TokenId>;
+  const auto ends = [](const std::string& config, const std::string& generation, size_t remarks) {
+    Read found = read(config);
+    convert::read_generation_config(parse_json(generation, "generation_config.json"), "generation_config.json",
+                                    found.config, [&](const std::string& note) { found.notes.push_back(note); });
+    CHECK_EQ(found.notes.size(), remarks);
+    return found.config.model.eos_ids;
+  };
+  const std::string config = R"(, "eos_token_id": 9)";
+  CHECK_EQ(ends(config, R"({"eos_token_id": 9, "temperature": 0.7})", 0), Ids{9});
+  CHECK_EQ(ends(config, R"({"eos_token_id": 7})", 1), Ids{7});
+  CHECK_EQ(ends(config, R"({"eos_token_id": [7, 9, 7]})", 1), Ids{7, 9});
+  CHECK_EQ(ends("", R"({"eos_token_id": [7]})", 1), Ids{7});
+  CHECK_EQ(ends(config, R"({"do_sample": true})", 0), Ids{9});
+  CHECK_EQ(ends(config, R"({"eos_token_id": null})", 0), Ids{9});
+  CHECK_EQ(ends(config, R"({"eos_token_id": 100})", 1), Ids{9});  // past the vocabulary
+  for (const char* bad : {"[]", R"({"eos_token_id": "x"})", R"({"eos_token_id": [1.5]})"})
+    CHECK_FALSE(error_of([&] { ends(config, bad, 0); }).empty());
+}
+
 TEST_CASE("gpt2 config: settings that would change the result are errors; harmless ones pass in silence") {
   for (const char* setting :
        {R"("add_cross_attention": true)", R"("is_encoder_decoder": true)", R"("quantization_config": {"bits": 4})",
