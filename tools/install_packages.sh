@@ -1,14 +1,40 @@
 #!/usr/bin/env bash
 # Sees to the Debian packages that a target needs: looks for their headers and commands, installs what is missing.
 #
-#   tools/install_packages.sh [--check] SET...      sets: build test arm64 fuzz page python pkg-config
+#   tools/install_packages.sh [--check] SET...      sets: build test arm64 clang page python pkg-config
+#   tools/install_packages.sh --clang               prints the clang++ to use
 #
 # --check installs nothing and fails when something is missing. CXX names the compiler whose headers count.
 set -euo pipefail
 
 has_header() { printf '#if !__has_include(<%s>)\n#error missing\n#endif\n' "$1" | ${CXX:-g++} -E -x c++ - >/dev/null 2>&1; }
 has_command() { command -v "${1%% *}" >/dev/null 2>&1; }
-has_clang_runtime() { ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-$(uname -m).a >/dev/null 2>&1; }
+# clang before 16 stumbles over GCC 12's <ranges>; Debian 12's plain `clang` is 14.
+clang_versions=(21 20 19 18 17 16)
+installed_clang() {
+  for version in "${clang_versions[@]}"; do
+    if has_command "clang++-$version" && [ -e "/usr/lib/llvm-$version/lib/libomp.so" ] &&
+      ls /usr/lib/llvm-"$version"/lib/clang/*/lib/linux/libclang_rt.fuzzer-"$(uname -m)".a >/dev/null 2>&1; then
+      echo "$version"
+      return
+    fi
+  done
+  return 1
+}
+# The oldest that will do: on a new system the default one, on an old one the newest there is.
+offered_clang() {
+  for version in $(printf '%s\n' "${clang_versions[@]}" | sort -n); do
+    if apt-cache show "libomp-$version-dev" >/dev/null 2>&1; then
+      echo "$version"
+      return
+    fi
+  done
+  echo "${clang_versions[-1]}"
+}
+if [ "${1:-}" = --clang ]; then
+  version=$(installed_clang) && echo "clang++-$version" || echo clang++
+  exit
+fi
 has_browser() { has_command chromium || has_command chromium-browser || has_command google-chrome; }
 has_venv() { python3 -c 'import ensurepip, venv' >/dev/null 2>&1; }
 
@@ -32,9 +58,11 @@ for set in "$@"; do
       need g++-aarch64-linux-gnu has_command aarch64-linux-gnu-g++
       need qemu-user-static has_command qemu-aarch64-static
       ;;
-    fuzz)
-      need clang has_command clang++
-      need libclang-rt-dev has_clang_runtime
+    clang)
+      if ! installed_clang >/dev/null; then
+        version=$(offered_clang)
+        missing+=("clang-$version" "libomp-$version-dev" "libclang-rt-$version-dev")
+      fi
       ;;
     page) need chromium has_browser ;;
     pkg-config) need pkg-config has_command pkg-config ;;
@@ -43,7 +71,7 @@ for set in "$@"; do
       need python3-venv has_venv
       ;;
     *)
-      echo "install_packages.sh: no set '$set'; there are: build test arm64 fuzz page python pkg-config" >&2
+      echo "install_packages.sh: no set '$set'; there are: build test arm64 clang page python pkg-config" >&2
       exit 2
       ;;
   esac

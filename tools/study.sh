@@ -4,7 +4,7 @@
 #   tools/study.sh TRAIN.txt VALID.txt [WORK_FOLDER]
 #
 # Every run has the same first weights, the same batches in the same order and the same budget (tools/train.py); only
-# the scheme differs. Writes WORK_FOLDER/study.md, the tables of README.md, and docs/study.svg, its chart, from
+# the scheme differs. Writes WORK_FOLDER/study.md, the tables of README.md, and models/study/perplexity.svg, its chart, from
 # `ordinal compare` on the held-out text. An interrupted run goes on where it was. PYTHON names the interpreter, see
 # tools/training_python.sh.
 set -eu
@@ -33,4 +33,4 @@ for scheme in sinusoidal learned rope alibi t5_bias shaw none; do
       --tokens 40000 --lengths 32,64,128,256,512,1024 --json "$out/compare.json" -q >/dev/null
   }
 done
-"$PYTHON" tools/study_table.py "$work" docs/study.svg >"$work/study.md"
+"$PYTHON" tools/study_table.py "$work" models/study/perplexity.svg >"$work/study.md"

@@ -7,7 +7,7 @@
 #include "ordinal/error.h"
 #include "report/json.h"
 #include "report/text.h"
-#include "study/bench.h"
+#include "study/bench/bench.h"
 
 namespace ordinal::cli {
 namespace {

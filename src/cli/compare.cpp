@@ -1,18 +1,18 @@
 // compare.cpp: `ordinal compare`.
-#include "study/compare.h"
+#include "study/compare/compare.h"
 
 #include <chrono>
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/pictures.h"
 #include "cli/terminal.h"
 #include "cli/texts.h"
+#include "draw/svg.h"
 #include "ordinal/error.h"
 #include "report/compared_html.h"
 #include "report/compared_text.h"
-#include "report/svg.h"
 #include "report/text.h"
+#include "study/pictures/pictures.h"
 
 namespace ordinal::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/options.h"
-#include "report/results.h"
+#include "results/results.h"
 #include "text/generator.h"
 
 namespace ordinal::cli {

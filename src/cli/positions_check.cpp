@@ -9,7 +9,7 @@
 #include "cli/terminal.h"
 #include "report/json.h"
 #include "report/text.h"
-#include "study/checks.h"
+#include "study/check/checks.h"
 
 namespace ordinal::cli {
 namespace {

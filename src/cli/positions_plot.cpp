@@ -3,10 +3,10 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/pictures.h"
 #include "cli/terminal.h"
 #include "ordinal/error.h"
 #include "report/text.h"
+#include "study/pictures/pictures.h"
 
 namespace ordinal::cli {
 namespace {

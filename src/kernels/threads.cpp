@@ -1,9 +1,11 @@
-// threads.cpp: OpenMP's threads: one parallel region a forward pass, and loops inside it that wait for nobody.
+// threads.cpp: OpenMP's threads: one parallel region a forward pass or more, and loops inside it that wait for nobody.
 //
 // A region for every loop would end some eighty times a token with a wait for each thread, on a processor or not:
 // beside a busy process decoding fell from 59 tokens a second to 3 (tools/SPEED.md). So the threads of a region stay
-// for the whole program of a pass. The first runs it; at a loop the pieces lie open, everyone claims them one by one,
-// and the first waits only for pieces that somebody claimed. All meet once, at the end of the region.
+// for its whole program. The first runs it; at a loop the pieces lie open, everyone claims them one by one, and the
+// first waits only for pieces that somebody claimed. Each thread begins at a place of its own and helps the others when
+// it is done: neighbouring pieces, which share memory, mostly stay on one processor. All meet once, at the region's
+// end.
 #include <omp.h>
 
 #include <algorithm>
@@ -19,9 +21,10 @@ namespace ordinal {
 namespace {
 
 constexpr int kSpins = 4000;            // looks for work before a thread sleeps: a few tens of microseconds
-constexpr int kPiecesPerThread = 16;    // several, so that a late thread leaves little undone
-constexpr int kMostThreads = 1024;      // that a ticket can count, pieces included
-constexpr uint32_t kOver = UINT32_MAX;  // the ticket when the program has ended
+constexpr int kLanes = 8;               // places that threads begin a loop at
+constexpr int kPiecesPerLane = 16;      // several, so that a late thread leaves little undone
+constexpr int kMostThreads = 1024;      // that a lane's word can name
+constexpr uint32_t kOver = UINT32_MAX;  // the last offer: the program has ended
 
 inline void pause() {
 #if defined(__x86_64__)
@@ -35,13 +38,15 @@ inline void pause() {
 class Crew {
  public:
   void run(int n_threads, int64_t count, LoopBody body, void* context) {
-    const int64_t pieces = std::min<int64_t>(count, int64_t{n_threads} * kPiecesPerThread);
-    job_ = {body, context, count, pieces};
+    const int64_t lanes = std::min(n_threads, kLanes);
+    const int64_t pieces = std::min<int64_t>((count + lanes - 1) / lanes, kPiecesPerLane);
+    job_ = {body, context, count, lanes, pieces};
     failure_ = nullptr;
-    unfinished_.store(pieces, std::memory_order_relaxed);
-    offer(pack(n_threads, pieces));
-    while (claim(0)) {
-    }
+    unfinished_.store(lanes * pieces, std::memory_order_relaxed);
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      lanes_[lane].open.store(pack(n_threads, pieces), std::memory_order_release);
+    offer(offers_ = offers_ % (kOver - 1) + 1);
+    work(0);
     for (int spins = 0; unfinished_.load(std::memory_order_acquire) > 0; ++spins) {
       if (spins < kSpins)
         pause();
@@ -54,15 +59,19 @@ class Crew {
   void dismiss() { offer(kOver); }
 
   void attend(int thread) {
+    uint32_t seen = 0;
     for (int spins = 0;; ++spins) {
-      const uint32_t ticket = ticket_.load(std::memory_order_acquire);
-      if (ticket == kOver) return;
-      if (claim(thread))
+      const uint32_t offered = offered_.load(std::memory_order_acquire);
+      if (offered == kOver) return;
+      if (offered != seen) {
+        seen = offered;
+        work(thread);
         spins = 0;
-      else if (spins < kSpins)
+      } else if (spins < kSpins) {
         pause();
-      else if (!open_to(thread, ticket))
-        ticket_.wait(ticket);
+      } else {
+        offered_.wait(offered);
+      }
     }
   }
 
@@ -70,34 +79,41 @@ class Crew {
   struct Job {
     LoopBody body;
     void* context;
-    int64_t count, pieces;
+    int64_t count, lanes, pieces;  // pieces of a lane
+  };
+  struct alignas(64) Lane {
+    std::atomic<uint32_t> open{0};
   };
 
-  // Threads that may take part, and pieces not claimed yet, in one word.
-  static uint32_t pack(int n_threads, int64_t remaining) {
-    return static_cast<uint32_t>(n_threads) << 16 | static_cast<uint32_t>(remaining);
+  // Threads that may take part, and pieces of a lane not claimed yet, in one word.
+  static uint32_t pack(int n_threads, int64_t left) {
+    return static_cast<uint32_t>(n_threads) << 16 | static_cast<uint32_t>(left);
   }
-  static int64_t remaining_of(uint32_t ticket) { return ticket & 0xffffu; }
-  static bool open_to(int thread, uint32_t ticket) {
-    return ticket != kOver && remaining_of(ticket) > 0 && thread < static_cast<int>(ticket >> 16);
+  static int64_t left_of(uint32_t open) { return open & 0xffffu; }
+
+  // Sequentially consistent: a thread that is about to sleep either sees this offer or is seen, and woken.
+  void offer(uint32_t offered) {
+    offered_.store(offered);
+    offered_.notify_all();
   }
 
-  // Sequentially consistent: a thread that is about to sleep either sees this ticket or is seen, and woken.
-  void offer(uint32_t ticket) {
-    ticket_.store(ticket);
-    ticket_.notify_all();
+  void work(int thread) {
+    for (int step = 0; step < kLanes; ++step)
+      while (claim((thread + step) % kLanes, thread)) {
+      }
   }
 
   // Takes a piece and runs it. job_ is read after the exchange only: a claimed piece keeps the loop alive.
-  bool claim(int thread) {
-    uint32_t ticket = ticket_.load(std::memory_order_acquire);
+  bool claim(int lane, int thread) {
+    std::atomic<uint32_t>& open = lanes_[lane].open;
+    uint32_t found = open.load(std::memory_order_acquire);
     do {
-      if (!open_to(thread, ticket)) return false;
-    } while (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel, std::memory_order_acquire));
-    const int64_t piece = job_.pieces - remaining_of(ticket);
+      if (left_of(found) == 0 || thread >= static_cast<int>(found >> 16)) return false;
+    } while (!open.compare_exchange_weak(found, found - 1, std::memory_order_acq_rel, std::memory_order_acquire));
+    const int64_t piece = lane * job_.pieces + job_.pieces - left_of(found), all = job_.lanes * job_.pieces;
     try {
-      const int64_t last = job_.count * (piece + 1) / job_.pieces;
-      for (int64_t i = job_.count * piece / job_.pieces; i < last; ++i) job_.body(job_.context, i, thread);
+      const int64_t last = job_.count * (piece + 1) / all;
+      for (int64_t i = job_.count * piece / all; i < last; ++i) job_.body(job_.context, i, thread);
     } catch (...) {
       const std::lock_guard lock(failure_mutex_);
       if (!failure_) failure_ = std::current_exception();
@@ -106,8 +122,10 @@ class Crew {
     return true;
   }
 
-  alignas(64) std::atomic<uint32_t> ticket_{0};
+  Lane lanes_[kLanes];
+  alignas(64) std::atomic<uint32_t> offered_{0};
   alignas(64) std::atomic<int64_t> unfinished_{0};
+  uint32_t offers_ = 0;
   Job job_{};
   std::mutex failure_mutex_;
   std::exception_ptr failure_;

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "report/compared.h"
+#include "results/compared.h"
 
 namespace ordinal::report {
 

@@ -4,8 +4,8 @@
 #include <limits>
 #include <map>
 
+#include "draw/scale.h"
 #include "report/compared_html_parts.h"
-#include "report/svg_scale.h"
 #include "report/text.h"
 
 namespace ordinal::report::page {

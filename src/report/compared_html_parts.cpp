@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "report/svg_scale.h"
+#include "draw/scale.h"
 #include "report/text.h"
 
 namespace ordinal::report::page {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "report/compared.h"
-#include "report/svg.h"
+#include "draw/svg.h"
+#include "results/compared.h"
 
 namespace ordinal::report::page {
 

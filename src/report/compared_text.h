@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "report/compared.h"
+#include "results/compared.h"
 
 namespace ordinal::report {
 

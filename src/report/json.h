@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/results.h"
+#include "results/results.h"
 
 namespace ordinal::report {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ordinal/model.h"
-#include "report/results.h"
+#include "results/results.h"
 #include "study/perplexity.h"
 
 namespace ordinal {

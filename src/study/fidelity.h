@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "ordinal/model.h"
-#include "report/results.h"
+#include "results/results.h"
 #include "study/perplexity.h"
 
 namespace ordinal {

@@ -9,7 +9,7 @@
 
 #include "ordinal/session.h"
 #include "ordinal/tokenizer.h"
-#include "report/results.h"
+#include "results/results.h"
 #include "study/scoring.h"
 
 namespace ordinal {

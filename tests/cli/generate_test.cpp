@@ -332,7 +332,7 @@ TEST_CASE("cli generate: -t 0 means the processors that the process may use") {
   CHECK(pinned.out == expected);
 }
 
-TEST_CASE("cli generate: more threads than processors cost little") {
+TEST_CASE("cli generate: more threads than processors cost little" * doctest::test_suite("alone")) {
   const auto seconds = [](const char* threads, std::vector<int> cpus) {
     std::vector<double> runs;
     for (int i = 0; i < 3; ++i) {

@@ -1,9 +1,9 @@
 // plot_test.cpp: `positions plot`, and numbers read back out of its pictures.
 #include <cmath>
 
+#include "draw/svg_text.h"
 #include "fixture.h"
 #include "ordinal/position.h"
-#include "report/svg_text.h"
 
 using test::elements_with;
 using test::run;

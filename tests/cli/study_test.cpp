@@ -9,11 +9,11 @@ using nlohmann::json;
 
 namespace {
 
-const std::string kText = "It was a dark night. The wind blew, and the rain fell on the roofs of the town.\n";
+const std::string kStudyText = "It was a dark night. The wind blew, and the rain fell on the roofs of the town.\n";
 
 std::string text_file(const Scratch& scratch, int times = 1) {
   std::string text;
-  for (int i = 0; i < times; ++i) text += kText;
+  for (int i = 0; i < times; ++i) text += kStudyText;
   write_file(scratch.path("text.txt"), text);
   return scratch.path("text.txt");
 }
@@ -31,10 +31,10 @@ TEST_CASE("cli perplexity: a table and JSON, several texts, standard input") {
   for (const char* key : {"model", "position", "tokens", "nll", "ppl", "bits_per_byte", "stderr", "ctx", "stride",
                           "protocol", "start_token", "word_ppl", "texts", "macro_nll"})
     CHECK_MESSAGE(one.contains(key), key);
-  CHECK(one["tokens"] == kText.size());
+  CHECK(one["tokens"] == kStudyText.size());
   CHECK(one["position"] == "learned");
   CHECK(one["ctx"] == 40);
-  CHECK(json_of(run({"perplexity", "-m", byte_model(), "-f", "-", "--json"}, kText))["nll"] == one["nll"]);
+  CHECK(json_of(run({"perplexity", "-m", byte_model(), "-f", "-", "--json"}, kStudyText))["nll"] == one["nll"]);
   const json two = json_of(run({"perplexity", "-m", byte_model(), "-f", file, "-f", "-", "--json"}, "Other words."));
   CHECK(two["texts"].size() == 2);
   CHECK(two["texts"][0]["nll"] == one["nll"]);
@@ -42,7 +42,7 @@ TEST_CASE("cli perplexity: a table and JSON, several texts, standard input") {
     CHECK(json_of(run({"perplexity", "-m", byte_model(), "-f", file, "--protocol", protocol, "--json"}))["protocol"] ==
           protocol);
   CHECK(json_of(run({"perplexity", "-m", byte_model(), "-f", file, "--bos", "no", "--json"}))["tokens"] ==
-        kText.size() - 1);
+        kStudyText.size() - 1);
 }
 
 TEST_CASE("cli perplexity: what cannot be measured is told") {

@@ -205,7 +205,7 @@ TEST_CASE("model_file: checksums are those of an independent implementation") {
   CHECK(test::mentions(test::error_of([&] { (void)file.recorded_checksum("x"); }), {"no tensor 'x'"}));
 }
 
-TEST_CASE("model_file: opening a file of 12 GB takes no time and no memory") {
+TEST_CASE("model_file: opening a file of 12 GB takes no time and no memory" * doctest::test_suite("alone")) {
   // A sparse file: were its tensors read, it would cost seconds, and page cache by the gigabyte.
   const test::Scratch scratch;
   const std::string path = scratch.path("large.ordinal");

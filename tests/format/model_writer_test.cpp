@@ -30,7 +30,7 @@ std::string refusal(const ordinal::ModelDraft& draft, const ordinal::WriteOption
   return test::error_of([&] { (void)write_model_in_memory(draft, "draft", options); });
 }
 
-ordinal::WriteOptions as(Dtype dtype) {
+ordinal::WriteOptions written_as(Dtype dtype) {
   ordinal::WriteOptions options;
   options.keep_dtype = false;
   options.dtype = dtype;
@@ -56,7 +56,7 @@ ordinal::ModelDraft interrupted(std::function<void()> action) {
 
 TEST_CASE("model_writer: a matrix is stored in the kind asked for, vectors stay f32") {
   for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
-    const ordinal::ModelFile file = write_model_in_memory(tiny::example(), "kinds", as(dtype));
+    const ordinal::ModelFile file = write_model_in_memory(tiny::example(), "kinds", written_as(dtype));
     CHECK(file.find("token_embd.weight")->dtype == dtype);
     CHECK(file.find("position_embd.weight")->dtype == dtype);
     CHECK(file.find("position_embd.weight")->layout == ordinal::Layout::rows);
@@ -90,19 +90,19 @@ TEST_CASE("model_writer: a number too large for its kind is an Error that names 
   };
   SUBCASE("f16") {
     for (const float value : {65520.0f, -65520.0f, 1e30f, -std::numeric_limits<float>::max()}) {
-      const std::string error = refusal(with(value), as(Dtype::f16));
+      const std::string error = refusal(with(value), written_as(Dtype::f16));
       CHECK(test::mentions(error, {"token_embd.weight"}));
       CHECK(test::mentions(error, {"65504"}));
       CHECK(test::mentions(error, {"--dtype bf16"}));
     }
-    CHECK(test::mentions(refusal(with(-65520.0f), as(Dtype::f16)), {"-65520"}));
+    CHECK(test::mentions(refusal(with(-65520.0f), written_as(Dtype::f16)), {"-65520"}));
     for (const float value : {65504.0f, 0x1.ffdffep15f, 0.0f, 1e-30f, infinity, -infinity, nan})
-      CHECK_NOTHROW((void)write_model_in_memory(with(value), "fits", as(Dtype::f16)));
+      CHECK_NOTHROW((void)write_model_in_memory(with(value), "fits", written_as(Dtype::f16)));
   }
   SUBCASE("bf16") {
-    CHECK(test::mentions(refusal(with(0x1.ffp127f), as(Dtype::bf16)), {"--dtype f32"}));
+    CHECK(test::mentions(refusal(with(0x1.ffp127f), written_as(Dtype::bf16)), {"--dtype f32"}));
     for (const float value : {0x1.fep127f, 0x1.fefffep127f, 65520.0f, infinity, nan})
-      CHECK_NOTHROW((void)write_model_in_memory(with(value), "fits", as(Dtype::bf16)));
+      CHECK_NOTHROW((void)write_model_in_memory(with(value), "fits", written_as(Dtype::bf16)));
   }
 }
 

@@ -117,4 +117,11 @@ TEST_CASE("kernels: regions of several threads of a program do not disturb each 
   CHECK(sum == 4 * 100 * 496);
 }
 
+// What `make thread` must be told of; never run otherwise.
+TEST_CASE("planted race: threads of a loop add to one number" * doctest::skip()) {
+  int64_t sum = 0;
+  parallel_for(2, 1 << 20, [&](int64_t i, int) { sum += i; });
+  CHECK(sum != 0);
+}
+
 TEST_CASE("kernels: there is at least one processor") { CHECK(available_processors() >= 1); }

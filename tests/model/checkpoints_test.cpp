@@ -22,7 +22,7 @@ using Matrix = std::vector<std::vector<float>>;
 constexpr double kLogitTolerance = 1e-4;
 constexpr double kRowTolerance = 5e-5;  // activations, relative to the largest of the row where that is above 1
 
-std::vector<TokenId> ids_of(const json& list) { return list.get<std::vector<TokenId>>(); }
+std::vector<TokenId> listed_ids(const json& list) { return list.get<std::vector<TokenId>>(); }
 
 std::shared_ptr<const ordinal::Model> opened(const std::string& path) {
   return ordinal::Model::bind(ordinal::open_any_model(path));
@@ -116,7 +116,7 @@ void check_golden(const std::shared_ptr<const ordinal::Model>& model, const std:
   REQUIRE(!golden["cases"].empty());
   for (const json& item : golden["cases"]) {
     CAPTURE(item["ids"].dump());
-    const std::vector<TokenId> ids = ids_of(item["ids"]);
+    const std::vector<TokenId> ids = listed_ids(item["ids"]);
     const Run run(model, ids);
     const std::vector<float>& last = run.logits.back();
 
@@ -134,7 +134,7 @@ void check_golden(const std::shared_ptr<const ordinal::Model>& model, const std:
 
     std::vector<TokenId> best;
     for (const auto& row : run.logits) best.push_back(best_of(row));
-    CHECK(best == ids_of(item["argmax_each"]));
+    CHECK(best == listed_ids(item["argmax_each"]));
     if (item.contains("mean_nll")) {
       double sum = 0.0;
       for (size_t t = 0; t + 1 < ids.size(); ++t) sum += log_sum_exp(run.logits[t]) - run.logits[t].at(ids[t + 1]);
@@ -144,7 +144,7 @@ void check_golden(const std::shared_ptr<const ordinal::Model>& model, const std:
       CAPTURE(name);
       CHECK(close(run.rows(observed_name(name)).back(), row.get<std::vector<double>>(), kRowTolerance));
     }
-    const std::vector<TokenId> continuation = ids_of(item["greedy_ids"]);
+    const std::vector<TokenId> continuation = listed_ids(item["greedy_ids"]);
     CHECK(greedy(model, ids, continuation.size()) == continuation);
   }
 }

@@ -82,7 +82,7 @@ void check_model(const json& input, const json& expect) {
   CHECK(std::max_element(logits.begin(), logits.end()) - logits.begin() == expect["argmax"].get<int64_t>());
 }
 
-ordinal::AttentionShape heads(int64_t n_heads) {
+ordinal::AttentionShape shape_of_heads(int64_t n_heads) {
   ordinal::AttentionShape shape = test::small_shape();
   shape.n_heads = n_heads;
   return shape;
@@ -104,7 +104,7 @@ TEST_CASE("pos-03: slopes for any number of heads") {
       check_model(input, expect);
       continue;
     }
-    const test::Scheme alibi = test::make("alibi", heads(input["heads"]));
+    const test::Scheme alibi = test::make("alibi", shape_of_heads(input["heads"]));
     const int64_t query = input.value("query", int64_t{1});
     std::vector<float> slopes;
     for (int64_t h = 0; h < input["heads"]; ++h) {
@@ -126,7 +126,7 @@ TEST_CASE("pos-04: relative-distance buckets, one-directional") {
     for (int64_t b = 0; b < buckets; ++b) numbers.push_back(static_cast<float>(b));
     const test::Scheme scheme =
         test::make("t5_bias:buckets=" + std::to_string(buckets) + ",max_distance=" + input["max_distance"].dump(),
-                   heads(1), test::Tables().add("attn_rel_b.weight", {buckets, 1}, numbers));
+                   shape_of_heads(1), test::Tables().add("attn_rel_b.weight", {buckets, 1}, numbers));
     for (size_t i = 0; i < input["query_minus_key"].size(); ++i) {
       const int64_t distance = input["query_minus_key"][i];
       CAPTURE(distance);

@@ -15,7 +15,7 @@ ordinal::AttentionShape wide(int64_t d_model) {
   return shape;
 }
 
-double dot(const std::vector<float>& a, const std::vector<float>& b) {
+double channels_dot(const std::vector<float>& a, const std::vector<float>& b) {
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
   return sum;
@@ -87,16 +87,16 @@ TEST_CASE("sinusoidal: the squared norm of every row is half the width") {
   for (const char* spec : {"sinusoidal", "sinusoidal:layout=concat,spacing=t2t", "sinusoidal:base=500,first=3"})
     for (const int64_t p : {0, 1, 10, 100, 12345}) {
       const std::vector<float> row = embedded(make(spec, wide(64)), p, 64);
-      CHECK(std::abs(dot(row, row) - 32) < 1e-5);
+      CHECK(std::abs(channels_dot(row, row) - 32) < 1e-5);
     }
 }
 
-TEST_CASE("sinusoidal: a dot product depends on the distance alone") {
+TEST_CASE("sinusoidal: a channels_dot product depends on the distance alone") {
   const auto at = [](int64_t width, int64_t p) { return embedded(make("sinusoidal", wide(width)), p, width); };
-  CHECK(std::abs(dot(at(312, 2), at(312, 5)) - 128.644829778948) < 1e-4);
-  CHECK(std::abs(dot(at(312, 10), at(312, 13)) - 128.644829778948) < 1e-4);
-  CHECK(std::abs(dot(at(512, 2), at(512, 5)) - 211.749443427693) < 1e-4);
-  CHECK(std::abs(dot(at(512, 90), at(512, 93)) - 211.749443427693) < 1e-4);
+  CHECK(std::abs(channels_dot(at(312, 2), at(312, 5)) - 128.644829778948) < 1e-4);
+  CHECK(std::abs(channels_dot(at(312, 10), at(312, 13)) - 128.644829778948) < 1e-4);
+  CHECK(std::abs(channels_dot(at(512, 2), at(512, 5)) - 211.749443427693) < 1e-4);
+  CHECK(std::abs(channels_dot(at(512, 90), at(512, 93)) - 211.749443427693) < 1e-4);
 }
 
 TEST_CASE("sinusoidal: t2t spacing ends at 1/base exactly, the paper's a step before") {

@@ -10,7 +10,7 @@ using test::make;
 using test::scored;
 using test::Tables;
 
-ordinal::AttentionShape one_layer(int64_t d_model = 6, int64_t length = 16) {
+ordinal::AttentionShape single_layer(int64_t d_model = 6, int64_t length = 16) {
   ordinal::AttentionShape shape = test::small_shape();
   shape.n_layers = 1;
   shape.d_model = d_model;
@@ -51,7 +51,7 @@ TEST_CASE("xl: what scores gain is what XLNet's code adds, clamped or not") {
   for (const json& golden : test::position_goldens()["xl"]) {
     CAPTURE(golden["spec"].get<std::string>());
     const int64_t keys = golden["keys"];
-    const test::Scheme scheme = make(golden["spec"], one_layer(golden["d_model"]), golden_tables(golden));
+    const test::Scheme scheme = make(golden["spec"], single_layer(golden["d_model"]), golden_tables(golden));
     const auto q = test::golden_numbers(golden["q"], golden["seed"], "q");
     const auto k = test::golden_numbers(golden["k"], golden["seed"], "k");
     for (int64_t h = 0; h < golden["heads"]; ++h)
@@ -63,7 +63,7 @@ TEST_CASE("xl: what scores gain is what XLNet's code adds, clamped or not") {
 }
 
 TEST_CASE("xl: distance is by position, and a shift of all positions changes no bit") {
-  const test::Scheme scheme = make("xl", one_layer(), golden_tables(test::position_goldens()["xl"][0]));
+  const test::Scheme scheme = make("xl", single_layer(), golden_tables(test::position_goldens()["xl"][0]));
   const std::vector<float> q{1, -2, 3, 0.5f};
   const auto scores = scored(scheme, {.head = 1, .position = 9, .keys = {0, 2, 3, 9}}, q);
   CHECK(scored(scheme, {.head = 1, .position = 1009, .keys = {1000, 1002, 1003, 1009}}, q) == scores);
@@ -72,8 +72,8 @@ TEST_CASE("xl: distance is by position, and a shift of all positions changes no 
 TEST_CASE("xl: distances past the session's length have the same bits as those within a longer one") {
   const Tables tables = golden_tables(test::position_goldens()["xl"][0]);
   const test::Stand stand{.position = 40, .keys = {0, 1, 20, 40}};
-  CHECK(scored(make("xl", one_layer(6, 3), tables), stand, {1, 2, 3, 4}) ==
-        scored(make("xl", one_layer(6, 64), tables), stand, {1, 2, 3, 4}));
+  CHECK(scored(make("xl", single_layer(6, 3), tables), stand, {1, 2, 3, 4}) ==
+        scored(make("xl", single_layer(6, 64), tables), stand, {1, 2, 3, 4}));
 }
 
 TEST_CASE("xl: u, v and W of zeros change nothing") {
@@ -81,13 +81,13 @@ TEST_CASE("xl: u, v and W of zeros change nothing") {
   tables.add("attn_xl_r.weight", {8, 6}, std::vector<float>(48, 0.0f));
   tables.add("attn_xl_u.weight", {2, 4}, std::vector<float>(8, 0.0f));
   tables.add("attn_xl_v.weight", {2, 4}, std::vector<float>(8, 0.0f));
-  const test::Scheme scheme = make("xl", one_layer(), tables);
+  const test::Scheme scheme = make("xl", single_layer(), tables);
   CHECK(test::turned(scheme, 3, {1, 2, 3, 4, 5, 6, 7, 8}) == std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
   CHECK(scored(scheme, {.position = 2, .keys = {0, 1, 2}}, {1, 2, 3, 4}, {7, 8, 9}) == std::vector<float>{7, 8, 9});
 }
 
 TEST_CASE("xl: keys stay as they are, and layers have their own biases") {
-  ordinal::AttentionShape shape = one_layer();
+  ordinal::AttentionShape shape = single_layer();
   shape.n_layers = 2;
   Tables tables = Tables().add_random("attn_xl_r.weight", {8, 6}).add_random("attn_xl_v.weight", {2, 4});
   tables.add("blk.0.attn_xl_u.weight", {2, 4}, std::vector<float>(8, 1.0f));
@@ -101,12 +101,12 @@ TEST_CASE("xl: keys stay as they are, and layers have their own biases") {
 
 TEST_CASE("xl: refuses missing or misshapen tensors, an odd width, and a table past all memory") {
   const Tables tables = golden_tables(test::position_goldens()["xl"][0]);
-  CHECK(test::mentions(test::make_error("xl", one_layer()), {"attn_xl_r.weight [8, 6]"}));
-  CHECK(test::mentions(test::make_error("xl", one_layer(8), tables), {"[8, 8]"}));
-  CHECK(test::mentions(test::make_error("xl", one_layer(7), tables), {"even d_model"}));
-  CHECK(test::mentions(test::make_error("xl", one_layer(6, int64_t{1} << 40), tables), {"xl:clamp="}));
-  CHECK(make("xl:clamp=100", one_layer(6, int64_t{1} << 40), tables)->spec() == "xl:clamp=100");
-  CHECK(test::mentions(test::make_error("xl:clip=3", one_layer(), tables), {"clamp"}));
+  CHECK(test::mentions(test::make_error("xl", single_layer()), {"attn_xl_r.weight [8, 6]"}));
+  CHECK(test::mentions(test::make_error("xl", single_layer(8), tables), {"[8, 8]"}));
+  CHECK(test::mentions(test::make_error("xl", single_layer(7), tables), {"even d_model"}));
+  CHECK(test::mentions(test::make_error("xl", single_layer(6, int64_t{1} << 40), tables), {"xl:clamp="}));
+  CHECK(make("xl:clamp=100", single_layer(6, int64_t{1} << 40), tables)->spec() == "xl:clamp=100");
+  CHECK(test::mentions(test::make_error("xl:clip=3", single_layer(), tables), {"clamp"}));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "report/svg.h"
+#include "draw/svg.h"
 #include "support.h"
 
 namespace test {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "report/compared.h"
 #include "report/compared_html.h"
+#include "results/compared.h"
 
 namespace test {
 

@@ -5,12 +5,12 @@
 #include <functional>
 #include <memory>
 
-#include "study/check_model.h"
-#include "study/checks.h"
-#include "study/checks_engine.h"
-#include "study/checks_scores.h"
-#include "study/checks_sinusoid.h"
-#include "study/toy_network.h"
+#include "study/check/check_model.h"
+#include "study/check/checks.h"
+#include "study/check/checks_engine.h"
+#include "study/check/checks_scores.h"
+#include "study/check/checks_sinusoid.h"
+#include "study/check/toy_network.h"
 #include "support.h"
 
 using namespace ordinal;

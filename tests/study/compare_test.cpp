@@ -1,12 +1,12 @@
 // compare_test.cpp: a comparison against the same numbers had one at a time, and what it says of schemes on weights.
-#include "study/compare.h"
+#include "study/compare/compare.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "reference/random_model.h"
+#include "study/compare/standing.h"
 #include "study/diagnose.h"
-#include "study/standing.h"
 #include "support.h"
 
 using namespace ordinal;

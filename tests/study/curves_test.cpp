@@ -1,5 +1,5 @@
 // curves_test.cpp: what is drawn of a scheme agrees with published numbers; what is drawn of a text, with the model.
-#include "study/curves.h"
+#include "study/pictures/curves.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +9,9 @@
 #include "ordinal/sampler.h"
 #include "position/scheme_probe.h"
 #include "reference/random_model.h"
-#include "study/components.h"
-#include "study/example_tables.h"
-#include "study/observed.h"
+#include "study/pictures/components.h"
+#include "study/pictures/example_tables.h"
+#include "study/pictures/observed.h"
 
 using namespace ordinal;
 

@@ -11,26 +11,26 @@ using namespace ordinal;
 
 namespace {
 
-struct Made {
+struct Bytes {
   std::shared_ptr<const Model> model;
   std::unique_ptr<Tokenizer> tokenizer;
 };
 
-Made byte_model(bool with_end = true) {
+Bytes byte_model(bool with_end = true) {
   test::RandomModel random;
   random.config = test::small_config();
   random.config.vocab_size = 257;
   if (with_end) random.config.eos_ids = {256};
   ModelDraft draft = test::random_model(random);
   draft.tokenizer = test::byte_tokenizer();
-  Made made;
+  Bytes made;
   made.model = Model::bind(write_model_in_memory(draft, "bytes"));
   made.tokenizer = make_tokenizer(made.model->file().tokenizer());
   return made;
 }
 
 int64_t words_in(const std::string& text) {
-  const Made made = byte_model();
+  const Bytes made = byte_model();
   const TokenStream stream = make_stream("t", text, *made.tokenizer, made.model->config(), {});
   int64_t words = 0;
   for (const int32_t count : stream.words) words += count;
@@ -40,7 +40,7 @@ int64_t words_in(const std::string& text) {
 }  // namespace
 
 TEST_CASE("stream: a start token, every byte, and words as Python's split counts them") {
-  const Made made = byte_model();
+  const Bytes made = byte_model();
   const TokenStream stream = make_stream("t", "to be", *made.tokenizer, made.model->config(), {});
   CHECK(stream.tokens == std::vector<TokenId>{256, 't', 'o', ' ', 'b', 'e'});
   CHECK(stream.bytes == std::vector<int32_t>{0, 1, 1, 1, 1, 1});
@@ -57,7 +57,7 @@ TEST_CASE("stream: a start token, every byte, and words as Python's split counts
 }
 
 TEST_CASE("stream: documents are encoded apart, an end token after each") {
-  const Made made = byte_model();
+  const Bytes made = byte_model();
   const auto tokens = [&](const std::string& text) {
     return make_stream("t", text, *made.tokenizer, made.model->config(), {.document_line = "---"}).tokens;
   };
@@ -68,7 +68,7 @@ TEST_CASE("stream: documents are encoded apart, an end token after each") {
 }
 
 TEST_CASE("stream: what cannot be a stream is refused") {
-  const Made made = byte_model(), endless = byte_model(false);
+  const Bytes made = byte_model(), endless = byte_model(false);
   CHECK(test::mentions(test::error_of([&] { make_stream("empty.txt", "", *made.tokenizer, made.model->config(), {}); }),
                        {"empty.txt", "one token or more"}));
   CHECK(test::mentions(test::error_of([&] { make_stream("t", "a", *endless.tokenizer, endless.model->config(), {}); }),
@@ -82,7 +82,7 @@ TEST_CASE("stream: what cannot be a stream is refused") {
 }
 
 TEST_CASE("perplexity: per token, byte and word, micro and macro, from the same losses") {
-  const Made made = byte_model();
+  const Bytes made = byte_model();
   const Protocol& rolling = protocol_from_name("rolling");
   const std::vector<TokenStream> streams = {make_stream("a", "a short text", *made.tokenizer, made.model->config(), {}),
                                             make_stream("b", "another text, and a longer one, of several windows",
@@ -111,7 +111,7 @@ TEST_CASE("perplexity: per token, byte and word, micro and macro, from the same 
 }
 
 TEST_CASE("perplexity: protocols differ where they say they do") {
-  const Made made = byte_model();
+  const Bytes made = byte_model();
   std::string text;
   for (int i = 0; i < 12; ++i) text += "line " + std::to_string(i * i) + "\n";
   const auto measured = [&](const char* name, int64_t stride) {

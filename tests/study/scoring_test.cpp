@@ -11,7 +11,7 @@ using namespace ordinal;
 
 namespace {
 
-std::shared_ptr<const Model> small_model() {
+std::shared_ptr<const Model> plain_model() {
   test::RandomModel model;
   model.config = test::small_config();
   return Model::bind(write_model_in_memory(test::random_model(model), "small"));
@@ -112,7 +112,7 @@ TEST_CASE("windows: bad sizes are told with what would do") {
 }
 
 TEST_CASE("scores: each is what a fresh session says after the window's tokens before it") {
-  const auto model = small_model();
+  const auto model = plain_model();
   const std::vector<TokenId> tokens = test::random_ids(3, 60, model->config().vocab_size);
   std::vector<Session> sessions;
   sessions.emplace_back(model, SessionOptions{.position = "none", .capacity = 16, .observer = {}});
@@ -142,7 +142,7 @@ TEST_CASE("scores: each is what a fresh session says after the window's tokens b
 }
 
 TEST_CASE("scores: progress counts scored tokens, and may stop the run") {
-  const auto model = small_model();
+  const auto model = plain_model();
   const std::vector<TokenId> tokens = test::random_ids(3, 40, model->config().vocab_size);
   std::vector<Session> sessions;
   sessions.emplace_back(model, SessionOptions{.position = "none", .capacity = 8, .observer = {}});
@@ -166,7 +166,7 @@ TEST_CASE("scores: models of vocabularies of different sizes are refused") {
   other.config = test::small_config();
   ++other.config.vocab_size;
   std::vector<Session> sessions;
-  sessions.emplace_back(small_model(), SessionOptions{.position = "none", .capacity = 8, .observer = {}});
+  sessions.emplace_back(plain_model(), SessionOptions{.position = "none", .capacity = 8, .observer = {}});
   sessions.emplace_back(Model::bind(ordinal::write_model_in_memory(test::random_model(other), "other")),
                         SessionOptions{.position = "none", .capacity = 8, .observer = {}});
   const std::vector<TokenId> tokens = {1, 2, 3};

@@ -16,18 +16,18 @@ using Ids = std::vector<TokenId>;
 
 namespace {
 
-constexpr int64_t kContext = 64;
+constexpr int64_t kLength = 64;
 
 // Few tokens, so that texts repeat themselves.
 std::shared_ptr<const Model> make_model(uint64_t seed, int64_t vocab_size) {
   test::RandomModel random;
   random.config = test::small_config();
   random.config.vocab_size = vocab_size;
-  random.config.max_seq_len = kContext;
+  random.config.max_seq_len = kLength;
   random.config.eos_ids = {0};
   random.seed = seed;
   if (seed % 2 == 0) {
-    random.position_rows = kContext;
+    random.position_rows = kLength;
     random.position = "learned";
   }
   return Model::bind(write_model_in_memory(test::random_model(random), "random"));

@@ -449,7 +449,7 @@ TEST_CASE("sampler: log-probabilities are natural logarithms of the softmax") {
   test::error_of([&] { ordinal::log_probability(logits, -1); });
 }
 
-TEST_CASE("sampler: a draw from 50,000 tokens is quick") {
+TEST_CASE("sampler: a draw from 50,000 tokens is quick" * doctest::test_suite("alone")) {
   test::Random random(11);
   const std::vector<float> logits = random.normals(50257, 3.0f);
   for (const float temperature : {0.0f, 1.0f}) {

@@ -262,7 +262,8 @@ TEST_CASE("tokenizer: an id outside the vocabulary is an error, one that stands 
   }
 }
 
-TEST_CASE("tokenizer: a million bytes without a break take a time near-linear in their number") {
+TEST_CASE("tokenizer: a million bytes without a break take a time near-linear in their number" *
+          doctest::test_suite("alone")) {
   const auto words = make_tokenizer(test::golden_vocabulary(kGoldens, "words"));
   const auto whole = make_tokenizer(test::golden_vocabulary(kGoldens, "whole"));
   test::Random random(15);

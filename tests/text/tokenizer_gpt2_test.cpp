@@ -154,7 +154,8 @@ TEST_CASE("gpt2: the streaming cases hold") {
   });
 }
 
-TEST_CASE("gpt2: a word of a million letters takes less than a second, whatever the letters") {
+TEST_CASE("gpt2: a word of a million letters takes less than a second, whatever the letters" *
+          doctest::test_suite("alone")) {
   if (gpt2() == nullptr) return;
   test::Random random(51);
   const auto letters = [&](auto&& next) {

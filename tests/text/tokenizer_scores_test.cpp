@@ -11,7 +11,7 @@ using namespace ordinal;
 
 namespace {
 
-constexpr const char* kGoldens = "tokenizer_scores.json";
+constexpr const char* kScoreGoldens = "tokenizer_scores.json";
 
 // llama2.c's tokenizer file: the longest piece, then a score, a length and the bytes of each piece. Its pieces for
 // bytes are written <0x0A>.
@@ -40,7 +40,7 @@ TokenizerData load_llama2c(const std::string& path) {
 }  // namespace
 
 TEST_CASE("tokenizer: scored pieces give the ids of SentencePiece and of llama2.c, ties and broken bytes included") {
-  const nlohmann::json goldens = test::golden(kGoldens);
+  const nlohmann::json goldens = test::golden(kScoreGoldens);
   std::map<std::string, std::unique_ptr<Tokenizer>> tokenizers;
   for (const auto& row : goldens.at("vocabularies"))
     tokenizers[row.at("name")] = make_tokenizer(test::golden_vocabulary(row));
@@ -59,7 +59,7 @@ TEST_CASE("tokenizer: scored pieces give the ids of SentencePiece and of llama2.
 }
 
 TEST_CASE("tokenizer: any bytes come back from scored pieces, with and without the start id") {
-  const auto tokenizer = make_tokenizer(test::golden_vocabulary(kGoldens, "trained"));
+  const auto tokenizer = make_tokenizer(test::golden_vocabulary(kScoreGoldens, "trained"));
   test::Random random(21);
   for (int round = 0; round < 300; ++round) {
     const std::string text = test::random_bytes(random, static_cast<size_t>(random.below(300)));
@@ -74,7 +74,7 @@ TEST_CASE("tokenizer: any bytes come back from scored pieces, with and without t
 }
 
 TEST_CASE("tokenizer: a text with its start id written in it comes back too") {
-  TokenizerData data = test::golden_vocabulary(kGoldens, "trained");
+  TokenizerData data = test::golden_vocabulary(kScoreGoldens, "trained");
   const auto tokenizer = make_tokenizer(data);
   const std::string text = "the ship" + data.pieces[1] + "the ship" + data.pieces[2] + "the ship";
   const auto ids = tokenizer->encode(text, {.parse_special = true});
@@ -83,7 +83,7 @@ TEST_CASE("tokenizer: a text with its start id written in it comes back too") {
 }
 
 TEST_CASE("tokenizer: only the first piece after the start loses its space") {
-  const auto tokenizer = make_tokenizer(test::golden_vocabulary(kGoldens, "trained"));
+  const auto tokenizer = make_tokenizer(test::golden_vocabulary(kScoreGoldens, "trained"));
   const auto ids = tokenizer->encode("the the", {.add_bos = false});
   REQUIRE(ids.size() == 2);
   CHECK(ids[0] == ids[1]);
@@ -94,7 +94,7 @@ TEST_CASE("tokenizer: only the first piece after the start loses its space") {
 }
 
 TEST_CASE("tokenizer: a piece of score -1e10 or less is never merged into, as in llama2.c") {
-  TokenizerData data = test::golden_vocabulary(kGoldens, "trained");
+  TokenizerData data = test::golden_vocabulary(kScoreGoldens, "trained");
   const auto ids = make_tokenizer(data)->encode("the", {.add_bos = false});
   REQUIRE(ids.size() == 1);
   data.scores[static_cast<size_t>(ids[0])] = -1e10f;
@@ -102,7 +102,7 @@ TEST_CASE("tokenizer: a piece of score -1e10 or less is never merged into, as in
 }
 
 TEST_CASE("tokenizer: scored data that contradicts itself is refused") {
-  const TokenizerData good = test::golden_vocabulary(kGoldens, "trained");
+  const TokenizerData good = test::golden_vocabulary(kScoreGoldens, "trained");
   struct Fault {
     const char* name;
     std::vector<std::string> mentioned;
@@ -130,8 +130,9 @@ TEST_CASE("tokenizer: scored data that contradicts itself is refused") {
   }
 }
 
-TEST_CASE("tokenizer: a million bytes are merged by score in a time near-linear in their number") {
-  const auto tokenizer = make_tokenizer(test::golden_vocabulary(kGoldens, "trained"));
+TEST_CASE("tokenizer: a million bytes are merged by score in a time near-linear in their number" *
+          doctest::test_suite("alone")) {
+  const auto tokenizer = make_tokenizer(test::golden_vocabulary(kScoreGoldens, "trained"));
   test::Random random(22);
   std::string letters;
   for (int i = 0; i < 1000000; ++i) letters += static_cast<char>('a' + random.below(26));

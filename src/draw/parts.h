@@ -1,0 +1,49 @@
+// parts.h: what svg.cpp shares with the files that draw one kind of panel: a canvas, boxes, and the frame of axes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "draw/scale.h"
+#include "draw/svg.h"
+
+namespace ordinal::report {
+
+inline constexpr double kTextSize = 12, kTickSize = 11, kLine = 16;  // of all text but titles; of ticks; line height
+
+struct Box {
+  double x = 0, y = 0, width = 0, height = 0;
+  double right() const { return x + width; }
+  double bottom() const { return y + height; }
+};
+
+// SVG text in the making.
+class Canvas {
+ public:
+  std::string out;
+
+  void line(double x1, double y1, double x2, double y2, std::string_view css);
+  // anchor: start, middle, end. `extra`: further attributes.
+  void text(double x, double y, std::string_view text, std::string_view anchor, std::string_view css = "",
+            std::string_view extra = "");
+};
+
+// " name=\"value\""; a list of numbers as the value of one.
+std::string attribute(std::string_view name, std::string_view value);
+std::string numbers_attribute(std::string_view name, std::span<const double> values);
+
+// The title of a panel; returns what of the box is left below it.
+Box draw_title(Canvas& canvas, const std::string& title, const Box& box);
+
+// A rectangle with two axes around it. The scales come with their ends in numbers and leave with those in the picture.
+struct Frame {
+  Box plot;
+  Scale x, y;
+};
+Frame draw_frame(Canvas& canvas, const Box& box, const Axis& x_axis, const Axis& y_axis, Scale x, Scale y, bool grid,
+                 bool square);
+
+void draw_chart(Canvas& canvas, const Chart& chart, const Box& box);
+void draw_heat_map(Canvas& canvas, const HeatMap& map, const Box& box);
+
+}  // namespace ordinal::report

@@ -1,0 +1,81 @@
+// svg.cpp: see svg.h. Lays panels out in a grid, below the title and above the notes.
+#include "draw/svg.h"
+
+#include <algorithm>
+#include <array>
+
+#include "draw/parts.h"
+
+namespace ordinal::report {
+namespace {
+
+constexpr double kMargin = 16, kGap = 18, kTitleSize = 16;
+
+// Eight colours that differ in lightness too, for light and for dark surroundings.
+constexpr std::array<const char*, 8> kOnLight = {"#0b62c4", "#c9480a", "#0f7d58", "#8637bd",
+                                                 "#946400", "#c01f68", "#2b7f93", "#666b73"};
+constexpr std::array<const char*, 8> kOnDark = {"#6db1ff", "#ff9a5c", "#4fd3a2", "#c79bf2",
+                                                "#e0b04a", "#ff86b5", "#6fcde0", "#a9b0b9"};
+
+std::string colours(const std::array<const char*, 8>& list, const char* ink, const char* paper, const char* plus,
+                    const char* minus, const char* one) {
+  std::string css;
+  for (size_t i = 0; i < list.size(); ++i) css += ".oc-" + std::to_string(i) + "{color:" + list[i] + "}";
+  return css + ".oc-file{color:" + ink + ";background:" + paper + "}.oc-paper{fill:" + paper +
+         "}.oc-plus{stroke:" + plus + "}.oc-minus{stroke:" + minus + "}.oc-one{stroke:" + one + "}";
+}
+
+// The same in every figure, so that a page may hold several. Text takes the colour of what is around the figure.
+std::string style() {
+  return "<style>.oc{font:12px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif}"
+         ".oc text{fill:currentColor}.oc .oc-tick{font-size:11px}.oc .oc-title{font-size:13px;font-weight:600}"
+         ".oc .oc-head{font-size:16px;font-weight:600}.oc .oc-note{opacity:.8}"
+         ".oc-grid{stroke:currentColor;stroke-opacity:.12}.oc-axis{stroke:currentColor;stroke-opacity:.6}"
+         ".oc-mark{stroke:currentColor;stroke-dasharray:5 4;stroke-opacity:.75}"
+         ".oc-line{fill:none;stroke:currentColor;stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}"
+         ".oc-dash{stroke-dasharray:6 4}.oc-fill{fill:currentColor}.oc-band{fill:currentColor;fill-opacity:.18}"
+         ".oc-cell{shape-rendering:crispEdges}" +
+         colours(kOnLight, "#1c2128", "#ffffff", "#c4161c", "#0b52b5", "#0b52b5") +
+         "@media(prefers-color-scheme:dark){" +
+         colours(kOnDark, "#e3e6ea", "#14171c", "#ff5c56", "#5a9dff", "#6db1ff") + "}</style>\n";
+}
+
+}  // namespace
+
+std::string to_svg(const Figure& figure, SvgPlace place) {
+  Canvas canvas;
+  const double inner = figure.width - 2 * kMargin;
+  double y = kMargin;
+  for (const std::string& line : wrap_text(figure.title, inner, kTitleSize)) {
+    canvas.text(kMargin, y + kTitleSize - 2, line, "start", "oc-head");
+    y += kTitleSize + 6;
+  }
+  if (!figure.title.empty()) y += 6;
+  const auto columns = static_cast<size_t>(std::max(1, figure.columns));
+  const double width = (inner - kGap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
+  for (size_t i = 0; i < figure.panels.size(); ++i) {
+    const Box box{kMargin + static_cast<double>(i % columns) * (width + kGap), y, width, figure.panel_height};
+    if (const auto* chart = std::get_if<Chart>(&figure.panels[i])) draw_chart(canvas, *chart, box);
+    if (const auto* map = std::get_if<HeatMap>(&figure.panels[i])) draw_heat_map(canvas, *map, box);
+    if (i % columns == columns - 1 || i + 1 == figure.panels.size()) y += figure.panel_height + kGap;
+  }
+  for (const std::string& note : figure.notes)
+    for (const std::string& line : wrap_text(note, inner, kTextSize)) {
+      canvas.text(kMargin, y + kTextSize - 6, line, "start", "oc-note");
+      y += kLine;
+    }
+  const double height = y + kMargin - (figure.notes.empty() ? kGap : 6);
+
+  const std::string size = svg_place(figure.width) + " " + svg_place(height);
+  const bool file = place == SvgPlace::file;
+  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\"" + attribute("viewBox", "0 0 " + size) +
+                    attribute("class", file ? "oc oc-file" : "oc") + " role=\"img\"" +
+                    attribute("aria-labelledby", figure.id + "-title " + figure.id + "-desc") + ">\n";
+  svg += "<title" + attribute("id", figure.id + "-title") + ">" + xml_text(figure.title) + "</title>\n";
+  svg += "<desc" + attribute("id", figure.id + "-desc") + ">" + xml_text(figure.description) + "</desc>\n";
+  svg += style();
+  if (file) svg += "<rect class=\"oc-paper\" width=\"100%\" height=\"100%\"/>\n";
+  return svg + canvas.out + "</svg>\n";
+}
+
+}  // namespace ordinal::report

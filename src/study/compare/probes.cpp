@@ -1,0 +1,247 @@
+// probes.cpp: see probes.h.
+#include "study/compare/probes.h"
+
+#include <algorithm>
+#include <random>
+
+#include "ordinal/error.h"
+#include "study/scoring.h"
+
+namespace ordinal {
+namespace {
+
+constexpr int64_t kOrderWindows = 12, kCopyWindows = 4, kFindWindows = 8;  // at most, of each task
+constexpr int64_t kCue = 6, kKey = 4;
+constexpr int64_t kAttentionTokens = 1024;  // of the text, for distances
+constexpr size_t kMapTokens = 32;           // of the prompt, for maps
+
+using Random = std::mt19937_64;  // the same numbers everywhere; the distributions of <random> are not
+
+int64_t below(Random& random, int64_t bound) { return static_cast<int64_t>(random() % static_cast<uint64_t>(bound)); }
+
+void shuffle(std::span<TokenId> tokens, Random& random) {
+  for (auto i = static_cast<int64_t>(tokens.size()) - 1; i > 0; --i)
+    std::swap(tokens[static_cast<size_t>(i)], tokens[static_cast<size_t>(below(random, i + 1))]);
+}
+
+// A token drawn as often as the text has it, start and end tokens aside.
+TokenId draw(const TokenStream& stream, Random& random) {
+  for (;;) {
+    const auto at = static_cast<size_t>(below(random, static_cast<int64_t>(stream.tokens.size())));
+    if (stream.bytes[at] > 0) return stream.tokens[at];
+  }
+}
+
+// Appends a window; its last `scored` tokens are scored.
+void append(ProbeTask& task, const std::vector<TokenId>& tokens, int64_t scored) {
+  const auto first = static_cast<int64_t>(task.tokens.size()), count = static_cast<int64_t>(tokens.size());
+  task.windows.push_back({.first = first, .count = count - 1, .scored_from = first + count - scored});
+  task.tokens.insert(task.tokens.end(), tokens.begin(), tokens.end());
+  task.scored_each = scored;
+}
+
+// The text from `first` on, `count` tokens, after the start token if there is one.
+std::vector<TokenId> piece_of(const TokenStream& stream, int64_t first, int64_t count) {
+  std::vector<TokenId> tokens;
+  if (stream.start) tokens.push_back(*stream.start);
+  while (static_cast<int64_t>(tokens.size()) < count)
+    tokens.push_back(stream.tokens[static_cast<size_t>(first++) % stream.tokens.size()]);
+  return tokens;
+}
+
+void add_order_tasks(ProbePlan& plan, const TokenStream& stream, int64_t length, Random& random) {
+  ProbeTask plain{.name = "in order", .length = length, .tokens = {}, .windows = {}};
+  ProbeTask shuffled{.name = "shuffled", .length = length, .tokens = {}, .windows = {}};
+  const auto n = static_cast<int64_t>(stream.tokens.size());
+  const int64_t scored = std::max<int64_t>(1, length / 4);
+  for (int64_t i = 0; i < std::clamp<int64_t>(n / length, 1, kOrderWindows); ++i) {
+    std::vector<TokenId> tokens = piece_of(stream, i * length, length);
+    append(plain, tokens, scored);
+    const auto before = static_cast<size_t>(length - scored);
+    if (before > 1) shuffle(std::span(tokens).subspan(1, before - 1), random);
+    append(shuffled, tokens, scored);
+  }
+  plan.tasks.push_back(std::move(plain));
+  plan.tasks.push_back(std::move(shuffled));
+}
+
+void add_recall_tasks(ProbePlan& plan, const TokenStream& stream, int64_t length, Random& random) {
+  ProbeTask copy{.name = "copy", .length = length, .tokens = {}, .windows = {}};
+  const int64_t half = (length - (stream.start ? 1 : 0)) / 2;
+  for (int64_t i = 0; i < kCopyWindows && half > 0; ++i) {
+    std::vector<TokenId> tokens = piece_of(stream, 0, stream.start ? 1 : 0), drawn;
+    for (int64_t k = 0; k < half; ++k) drawn.push_back(draw(stream, random));
+    for (int twice = 0; twice < 2; ++twice) tokens.insert(tokens.end(), drawn.begin(), drawn.end());
+    append(copy, tokens, half);
+  }
+  if (!copy.windows.empty()) plan.tasks.push_back(std::move(copy));
+
+  ProbeTask find{.name = "find", .length = length, .tokens = {}, .windows = {}};
+  for (int64_t i = 0; i < kFindWindows && length >= 4 * (kCue + kKey); ++i) {
+    std::vector<TokenId> tokens = piece_of(stream, below(random, static_cast<int64_t>(stream.tokens.size())), length);
+    // Somewhere in the first quarter, and once more, cue and key, at the end.
+    const auto place = static_cast<ptrdiff_t>(1 + below(random, length / 4 - kCue - kKey + 1));
+    for (ptrdiff_t k = 0; k < kCue + kKey; ++k) {
+      const TokenId token = draw(stream, random);
+      tokens[static_cast<size_t>(place + k)] = token;
+      tokens[tokens.size() - static_cast<size_t>(kCue + kKey - k)] = token;
+    }
+    append(find, tokens, kKey);
+  }
+  if (!find.windows.empty()) plan.tasks.push_back(std::move(find));
+}
+
+struct Answer {
+  double nll = 0;
+  int64_t right = 0, tokens = 0;
+};
+
+// How each scheme that reaches the task's length does; none for the others.
+std::vector<std::optional<Answer>> answers_to(const ProbeTask& task, const std::shared_ptr<const Model>& model,
+                                              const report::Compared& result, int n_threads,
+                                              const std::function<void(int64_t, int64_t)>& progress) {
+  std::vector<std::optional<Answer>> answers(result.schemes.size());
+  std::vector<Session> sessions;
+  std::vector<size_t> place;
+  for (size_t i = 0; i < result.schemes.size(); ++i) {
+    if (result.schemes[i].standing == report::Standing::refused) continue;
+    try {
+      sessions.emplace_back(
+          model,
+          SessionOptions{
+              .position = result.schemes[i].position, .capacity = task.length, .n_threads = n_threads, .observer = {}});
+    } catch (const Error&) {
+      continue;  // it ends before; the rows of the loss say so
+    }
+    place.push_back(i);
+    answers[i].emplace();
+  }
+  if (sessions.empty()) return answers;
+  const auto sink = [&](const Prediction& p) {
+    const TokenId token = task.tokens[static_cast<size_t>(p.target)];
+    for (size_t s = 0; s < place.size(); ++s) {
+      Answer& answer = *answers[place[s]];
+      answer.nll += p.nll(s, token);
+      answer.right += argmax(p.logits[s]) == token ? 1 : 0;
+      ++answer.tokens;
+    }
+  };
+  score_windows(sessions, task.tokens, task.windows, std::nullopt, sink, progress);
+  return answers;
+}
+
+// Runs `tokens` in one pass and hands over every row of attention weights.
+void watch_attention(const std::shared_ptr<const Model>& model, const std::string& position,
+                     std::span<const TokenId> tokens, const std::function<void(const Observed& weights)>& look) {
+  const auto count = static_cast<int64_t>(tokens.size());
+  Session session(
+      model,
+      {.position = position, .capacity = count, .n_threads = 1, .chunk = count, .observer = [&](const Observed& seen) {
+         if (seen.name == "weights") look(seen);
+       }});
+  session.evaluate(tokens);
+}
+
+void measure_attention(const std::shared_ptr<const Model>& model, const TokenStream& stream,
+                       const std::vector<TokenId>& prompt, report::ComparedScheme& scheme) {
+  const ModelConfig& c = model->config();
+  const auto count = static_cast<size_t>(
+      std::min<int64_t>({c.max_seq_len, static_cast<int64_t>(stream.tokens.size()), kAttentionTokens}));
+  scheme.attention_distance.assign(static_cast<size_t>(c.n_layers),
+                                   std::vector<double>(static_cast<size_t>(c.n_heads), 0.0));
+  watch_attention(model, scheme.position, std::span(stream.tokens).first(count), [&](const Observed& seen) {
+    const std::span<const float> weights = seen.rows[0];
+    double distance = 0;
+    for (size_t j = 0; j < weights.size(); ++j)
+      distance += static_cast<double>(weights[j]) * static_cast<double>(weights.size() - 1 - j);
+    scheme.attention_distance[static_cast<size_t>(seen.layer)][static_cast<size_t>(seen.head)] +=
+        distance / static_cast<double>(count);
+  });
+  const size_t shown = std::min(prompt.size(), kMapTokens);
+  if (shown == 0) return;
+  scheme.attention.assign(static_cast<size_t>(c.n_layers),
+                          std::vector<std::vector<float>>(shown, std::vector<float>(shown, 0.0f)));
+  watch_attention(model, scheme.position, std::span(prompt).first(shown), [&](const Observed& seen) {
+    std::vector<float>& row = scheme.attention[static_cast<size_t>(seen.layer)][static_cast<size_t>(seen.row)];
+    const std::span<const float> weights = seen.rows[0];
+    for (size_t j = 0; j < weights.size(); ++j) row[j] += weights[j] / static_cast<float>(c.n_heads);
+  });
+}
+
+void continue_prompt(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer,
+                     const CompareOptions& options, report::ComparedScheme& scheme) {
+  if (options.prompt.empty() || options.new_tokens < 1) return;
+  const auto wanted = static_cast<int64_t>(options.prompt.size()) + options.new_tokens;
+  const int64_t last = model->make_scheme(scheme.position, wanted)->max_positions();
+  const int64_t capacity = std::min(wanted, last);
+  if (capacity <= static_cast<int64_t>(options.prompt.size())) return;
+  Session session(model,
+                  {.position = scheme.position, .capacity = capacity, .n_threads = options.n_threads, .observer = {}});
+  std::vector<TokenId> next = options.prompt;
+  TokenId previous = next.back();
+  while (session.length() + static_cast<int64_t>(next.size()) <= capacity &&
+         static_cast<int64_t>(scheme.continuation_ids.size()) < options.new_tokens) {
+    next = {argmax(session.evaluate(next))};
+    scheme.continuation_ids.push_back(next.front());
+    scheme.continuation.push_back(tokenizer.decode_next(previous, next.front(), true));
+    previous = next.front();
+  }
+}
+
+}  // namespace
+
+ProbePlan plan_probes(const Model& model, const TokenStream& stream, const std::vector<int64_t>& lengths,
+                      const CompareOptions& options) {
+  ProbePlan plan;
+  Random random(options.seed);
+  const auto n = static_cast<int64_t>(stream.tokens.size());
+  const int64_t trained = std::min(model.config().max_seq_len, n - 1);
+  if (trained >= 4) add_order_tasks(plan, stream, trained, random);
+  std::vector<int64_t> recall = {trained};
+  for (const int64_t length : lengths)
+    if (length > trained) recall.push_back(length);
+  const bool has_text = std::ranges::any_of(stream.bytes, [](int32_t bytes) { return bytes > 0; });
+  for (const int64_t length : recall)
+    if (has_text && length >= 4) add_recall_tasks(plan, stream, length, random);
+  for (const ProbeTask& task : plan.tasks) plan.tokens += static_cast<int64_t>(task.tokens.size());
+  return plan;
+}
+
+void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
+                const ProbePlan& plan, const CompareOptions& options, report::Compared& result,
+                const std::function<void(int64_t done, int64_t total)>& progress) {
+  int64_t done = 0;
+  for (const ProbeTask& task : plan.tasks) {
+    const auto answers =
+        answers_to(task, model, result, options.n_threads, [&](int64_t, int64_t) { progress(done, plan.tokens); });
+    done += static_cast<int64_t>(task.tokens.size());
+    progress(done, plan.tokens);
+    for (size_t i = 0; i < result.schemes.size(); ++i) {
+      report::ComparedScheme& scheme = result.schemes[i];
+      const std::optional<Answer>& answer = answers[i];
+      if (task.name == "in order" || task.name == "shuffled") {
+        if (answer)
+          (task.name == "shuffled" ? scheme.shuffled : scheme.in_order) =
+              answer->nll / static_cast<double>(answer->tokens);
+        continue;
+      }
+      report::RecallRow row{.position = scheme.position, .task = task.name, .length = task.length, .accuracy = {}};
+      if (answer) {
+        row.accuracy = static_cast<double>(answer->right) / static_cast<double>(answer->tokens);
+        row.tokens = answer->tokens;
+      }
+      result.recall.push_back(std::move(row));
+    }
+  }
+  for (report::ComparedScheme& scheme : result.schemes) {
+    if (scheme.standing == report::Standing::refused) continue;
+    progress(done, plan.tokens);
+    measure_attention(model, stream, options.prompt, scheme);
+    continue_prompt(model, tokenizer, options, scheme);
+    const std::vector<int32_t>& native = result.schemes.front().continuation_ids;
+    const auto [mine, its] = std::ranges::mismatch(scheme.continuation_ids, native);
+    if (mine != scheme.continuation_ids.end()) scheme.differs_at = mine - scheme.continuation_ids.begin();
+  }
+}
+
+}  // namespace ordinal

@@ -1,0 +1,42 @@
+// probes.h: what a comparison looks at beside the loss: order, recall, attention, and the text each scheme goes on
+// with.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "study/compare/compare.h"
+
+namespace ordinal {
+
+// A task as windows over made-up tokens: what comes after `scored_from` is what the context tells.
+struct ProbeTask {
+  std::string name;  // "in order", "shuffled", "copy", "find"
+  int64_t length = 0;
+  std::vector<TokenId> tokens;
+  std::vector<Window> windows;
+  int64_t scored_each = 0;  // tokens scored in each window
+};
+
+struct ProbePlan {
+  std::vector<ProbeTask> tasks;
+  int64_t tokens = 0;  // scored, in all
+};
+
+// in order, shuffled   windows of the text of the trained length (of the text, if that is shorter); the last quarter is
+//                      scored, once as it stands and once with the tokens before it, but for the first, shuffled
+// copy                 random tokens of the text, then the same again: the second half is scored
+// find                 the text with a key of 4 random tokens after a cue of 6 near its beginning; at the end the cue
+//                      comes again, and the key is scored
+// copy and find at the trained length and at the lengths beyond it. Same seed, same tokens.
+ProbePlan plan_probes(const Model& model, const TokenStream& stream, const std::vector<int64_t>& lengths,
+                      const CompareOptions& options);
+
+// Fills what `result` says of order, recall, attention and continuations.
+void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
+                const ProbePlan& plan, const CompareOptions& options, report::Compared& result,
+                const std::function<void(int64_t done, int64_t total)>& progress);
+
+}  // namespace ordinal

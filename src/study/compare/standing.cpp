@@ -1,0 +1,62 @@
+// standing.cpp: see standing.h.
+#include "study/compare/standing.h"
+
+#include <algorithm>
+
+#include "ordinal/error.h"
+
+namespace ordinal {
+namespace {
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// Tables that the weights were trained with and that this scheme does not read.
+std::vector<std::string> ignored_tables(const PositionScheme& native, const PositionScheme& scheme) {
+  std::vector<std::string> names;
+  for (const std::string& tensor : native.facts().tensors)
+    if (std::ranges::find(scheme.facts().tensors, tensor) == scheme.facts().tensors.end()) names.push_back(tensor);
+  return names;
+}
+
+}  // namespace
+
+Stand stand_of(const Model& model, const std::string& spec, int64_t length) {
+  using enum report::Standing;
+  const std::vector<std::string>& trained_specs = model.file().notes().trained_positions;
+  const ModelConfig& c = model.config();
+  Stand stand;
+  try {
+    stand.scheme = model.make_scheme(spec, length);
+  } catch (const Error& error) {
+    return {refused, error.summary(), nullptr};
+  }
+  const PositionScheme& scheme = *stand.scheme;
+  if (std::ranges::find(trained_specs, scheme.spec()) != trained_specs.end()) {
+    const bool alone = trained_specs.size() == 1;
+    stand.standing = alone ? trained : jointly;
+    stand.reason =
+        alone ? "the weights were trained under it"
+              : "the weights were trained under " + std::to_string(trained_specs.size()) + " schemes, this among them";
+    return stand;
+  }
+  const AttentionShape shape = attention_shape(c, length);
+  for (const std::string& other : trained_specs)
+    if (schemes_agree(scheme, *model.make_scheme(other, length), shape, std::min(length, c.max_seq_len))) {
+      stand.standing = exact;
+      stand.reason = "the same bits as " + other + ", which the weights were trained under, at the first " +
+                     std::to_string(std::min(length, c.max_seq_len)) + " positions";
+      return stand;
+    }
+  stand.standing = untrained;
+  stand.reason = "the weights never saw these positions; this shows how they lean on " + listed(trained_specs) +
+                 " and is no verdict on the scheme";
+  const std::vector<std::string> ignored = ignored_tables(*model.make_scheme("native", length), scheme);
+  if (!ignored.empty()) stand.reason += " (" + listed(ignored) + " ignored)";
+  return stand;
+}
+
+}  // namespace ordinal

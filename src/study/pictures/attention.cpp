@@ -1,0 +1,357 @@
+// attention.cpp: pictures of what a scheme does to queries, keys and scores, alone and on a text.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "ordinal/error.h"
+#include "report/text.h"
+#include "study/pictures/curves.h"
+#include "study/pictures/observed.h"
+#include "study/pictures/pictures.h"
+
+namespace ordinal::cli {
+namespace {
+
+using report::Axis;
+using report::Chart;
+using report::Drawn;
+using report::Figure;
+using report::HeatMap;
+using report::Series;
+
+std::shared_ptr<const PositionScheme> scheme_of(const PictureInput& input) {
+  return make_picture_scheme(input, input.shape, input.spec);
+}
+
+int64_t shown(const PictureInput& input, const PositionScheme& scheme, int64_t most) {
+  return input.positions.value_or(std::min(most, scheme.max_positions()));
+}
+
+std::string head_name(int64_t head) { return "head " + std::to_string(head); }
+
+// One line per head; heads past the eighth, whose colours come again, are dashed.
+std::vector<Series> lines_by_head(const std::vector<int64_t>& heads, int64_t distances,
+                                  const std::function<std::vector<double>(int64_t head)>& curve) {
+  std::vector<Series> lines;
+  for (const int64_t head : heads)
+    lines.push_back({.name = head_name(head),
+                     .x = count_from(0, distances),
+                     .y = curve(head),
+                     .dashed = (head / 8) % 2 == 1,
+                     .colour = static_cast<int>(head % 8)});
+  return lines;
+}
+
+std::string of_model(const PictureInput& input) {
+  return input.example ? "An example: seeded tables, not trained ones." : "";
+}
+
+void add_note(Figure& figure, const std::string& note) {
+  if (!note.empty()) figure.notes.push_back(note);
+}
+
+HeatMap map_of(const Grid& grid, std::string title, std::string value_title) {
+  return {.title = std::move(title),
+          .x = {.title = "key position"},
+          .y = {.title = "query position"},
+          .rows = grid.rows,
+          .cols = grid.cols,
+          .values = grid.values,
+          .row_key = "query",
+          .value_title = std::move(value_title),
+          .square = true};
+}
+
+// Panels for several heads in a figure of a width that a phone can still show.
+void arrange_heads(Figure& figure, size_t count, double single_height, double height) {
+  figure.columns = count == 1 ? 1 : count <= 4 ? 2 : 3;
+  figure.width = count > 4 ? 760 : 640;
+  figure.panel_height = count == 1 ? single_height : height;
+}
+
+// ---- rope ----------------------------------------------------------------------------------------------------------
+
+struct Scaled {
+  std::string name;
+  std::vector<TurningPair> pairs;
+};
+
+double number_param(const PositionScheme& scheme, std::string_view key, double otherwise) {
+  const std::string text = param_of(scheme, key, "");
+  return text.empty() || text == "auto" ? otherwise : std::stod(text);
+}
+
+// "rope:theta=...", with the parameters that every scaling knows, and one scaling.
+std::string plain_spec(const PositionScheme& scheme) {
+  std::string spec = "rope:scaling=none";
+  for (const char* key : {"theta", "pairing", "rotary_dim"})
+    spec += "," + std::string(key) + "=" + param_of(scheme, key, "");
+  return spec;
+}
+
+std::string with_scaling(std::string spec, const std::string& scaling) {
+  const std::string_view plain = "scaling=none";
+  return spec.replace(spec.find(plain), plain.size(), "scaling=" + scaling);
+}
+
+}  // namespace
+
+Figure draw_wavelengths(const PictureInput& input) {
+  AttentionShape shape = input.shape;
+  if (!input.model) shape.head_dim = input.dims.value_or(64);
+  const auto scheme = make_picture_scheme(input, shape, input.spec);
+  const std::string scaling = param_of(*scheme, "scaling", "none"), plain = plain_spec(*scheme);
+  const double length = number_param(*scheme, "original_length", static_cast<double>(shape.trained_length));
+  double factor = number_param(*scheme, "factor", 4);
+  if (scaling == "dynamic" || (scaling == "longrope" && factor == 1))
+    factor = std::max(1.0, number_param(*scheme, "length", length) / length);
+  const double longer = length * factor;
+
+  std::vector<Scaled> all;
+  const auto add = [&](const std::string& name, const std::string& spec) {
+    std::vector<TurningPair> pairs = turning_pairs(*make_picture_scheme(input, shape, spec), shape, input.layer);
+    all.push_back({name, std::move(pairs)});
+  };
+  add("plain", plain);
+  if (scaling != "none") {
+    add(scaling, scheme->spec());
+  } else {
+    const std::string s = ",factor=" + report::shortest(static_cast<float>(factor));
+    const std::string from = ",original_length=" + report::fixed(length, 0);
+    add("linear", with_scaling(plain, "linear" + s));
+    const bool has_ntk = all[0].pairs.size() > 1;  // it leaves the first pair and stretches the last
+    if (has_ntk) add("ntk", with_scaling(plain, "ntk" + s));
+    add("ntk_by_parts, yarn", with_scaling(plain, "ntk_by_parts" + s + from));
+    if (has_ntk) add("dynamic", with_scaling(plain, "dynamic" + from + ",length=" + report::fixed(longer, 0)));
+    add("llama3", with_scaling(plain, "llama3" + s + from));
+  }
+  Chart waves{.title = "tokens until a pair has turned once",
+              .x = {.title = "pair"},
+              .y = {.title = "wavelength (tokens)", .logarithmic = true},
+              .key = "wavelengths"};
+  Chart slower{
+      .title = "how many times slower than plain", .x = {.title = "pair"}, .y = {.title = "times"}, .key = "bands"};
+  for (size_t i = 0; i < all.size(); ++i) {
+    Series wave{.name = all[i].name, .x = count_from(0, static_cast<int64_t>(all[i].pairs.size()))};
+    Series band = wave;
+    for (size_t pair = 0; pair < all[i].pairs.size(); ++pair) {
+      const double frequency = all[i].pairs[pair].frequency;
+      wave.y.push_back(2 * std::numbers::pi / frequency);
+      band.y.push_back(all[0].pairs[pair].frequency / frequency);
+    }
+    wave.colour = band.colour = static_cast<int>(i);
+    wave.dashed = band.dashed = all[i].name == "dynamic" || all[i].name == "llama3";
+    if (i > 0) slower.series.push_back(band);
+    waves.series.push_back(std::move(wave));
+  }
+  waves.markers = {{.at = length, .label = "L = " + report::fixed(length, 0), .horizontal = true}};
+  if (factor > 1)
+    waves.markers.push_back({.at = longer, .label = "L′ = " + report::fixed(longer, 0), .horizontal = true});
+  Figure figure = figure_of("wavelengths", input.spec, "Wavelengths of " + scheme->spec(),
+                            "Line chart of the wavelength of every pair of channels, and of what each scaling divides "
+                            "its angle by.");
+  figure.panels = {std::move(waves)};
+  if (!slower.series.empty() && factor > 1) figure.panels.emplace_back(std::move(slower));
+  figure.panel_height = 300;
+  figure.notes = {"L is the trained length, L′ the longer context (factor " +
+                  report::shortest(static_cast<float>(factor)) +
+                  "). Pairs with a wavelength above L never turned once in training."};
+  if (scaling == "none")
+    figure.notes.push_back("dynamic, for a session of L′ tokens, is ntk with the same factor: their lines coincide.");
+  return figure;
+}
+
+Figure draw_slopes(const PictureInput& input) {
+  const auto scheme = scheme_of(input);
+  std::vector<std::string> labels;
+  std::vector<double> slopes;
+  for (int64_t head = 0; head < input.shape.n_heads; ++head) {
+    const std::vector<double> bias = bias_by_distance(*scheme, input.shape, input.layer, head, 2);
+    labels.push_back(std::to_string(head));
+    slopes.push_back(bias[0] - bias[1]);
+  }
+  Figure figure = figure_of("slopes", input.spec,
+                            "Slopes of " + scheme->spec() + " for " + std::to_string(input.shape.n_heads) + " heads",
+                            "Bar chart of each head's slope: what a score loses for each token of distance.");
+  Chart chart = report::bar_chart("what a score loses per token of distance", "head, counted from 0", "slope (1/token)",
+                                  std::move(labels), std::move(slopes));
+  chart.key = "slopes";
+  // Series are made before the charts that hold them: GCC 12 frees twice what stands in braces beside a call that
+  // throws.
+  std::vector<Series> lines = lines_by_head(heads_of(input), 129, [&](int64_t head) {
+    std::vector<double> curve = bias_by_distance(*scheme, input.shape, input.layer, head, 129);
+    for (double& value : curve) value = std::exp(value);
+    return curve;
+  });
+  for (Series& line : lines) line.name = "";
+  Chart reach{.title = "what a key far away still weighs, before the other keys are counted",
+              .x = {.title = "distance (tokens)"},
+              .y = {.title = "exp(−slope · distance)"},
+              .series = std::move(lines),
+              .key = "reach"};
+  figure.panels = {std::move(chart), std::move(reach)};
+  figure.panel_height = 280;
+  figure.notes = {"Steep heads see their neighbours only; the flattest see far."};
+  return figure;
+}
+
+Figure draw_buckets(const PictureInput& input) {
+  const std::string spec = input.spec.substr(0, input.spec.find(';'));
+  const SchemeFacts facts = describe_position_scheme(spec, input.shape);
+  const auto buckets = std::ranges::find(facts.params, "buckets", &SchemeParam::key);
+  const int64_t count = std::stoll(buckets->value), distances = input.positions.value_or(160);
+  std::vector<double> rows = table_row_by_distance(spec, input.shape, count, distances);
+  Series steps{.x = count_from(0, distances), .y = std::move(rows), .drawn = Drawn::steps};
+  Figure figure = figure_of("buckets", input.spec, "Buckets of " + facts.spec,
+                            "Step chart of the bucket of every distance: one each for near ones, wider ones farther.");
+  figure.panels = {Chart{
+      .x = {.title = "distance (tokens)"}, .y = {.title = "bucket"}, .series = {std::move(steps)}, .key = "buckets"}};
+  figure.notes = {"Distances in one bucket share a bias. Half the buckets hold a distance each, the others ever more."};
+  return figure;
+}
+
+Figure draw_bias(const PictureInput& input) {
+  const auto scheme = scheme_of(input);
+  const int64_t distances = shown(input, *scheme, 160);
+  std::vector<Series> lines = lines_by_head(heads_of(input), distances, [&](int64_t head) {
+    return bias_by_distance(*scheme, input.shape, input.layer, head, distances);
+  });
+  Chart chart{.x = {.title = "distance (tokens)"},
+              .y = {.title = "added to the score"},
+              .series = std::move(lines),
+              .key = "bias"};
+  Figure figure = figure_of("bias", input.spec, "Bias by distance of " + scheme->spec(),
+                            "A line per head: what is added to a score, by the distance of query and key.");
+  figure.panels = {std::move(chart)};
+  figure.panel_height = 360;
+  figure.notes = {"Layer " + std::to_string(input.layer) + ", for a query without content."};
+  add_note(figure, of_model(input));
+  return figure;
+}
+
+Figure draw_norms(const PictureInput& input) {
+  const auto scheme = scheme_of(input);
+  const int64_t distances = shown(input, *scheme, 64);
+  std::vector<Series> lines = lines_by_head(heads_of(input), distances, [&](int64_t head) {
+    return vector_norms_by_distance(*scheme, input.shape, input.layer, head, distances);
+  });
+  Chart chart{.x = {.title = "distance (tokens)"},
+              .y = {.title = "length of its vector", .from = 0},
+              .series = std::move(lines),
+              .key = "norms"};
+  // One table for all heads is one line.
+  const bool shared = std::ranges::all_of(chart.series, [&](const Series& s) { return s.y == chart.series[0].y; });
+  if (shared) {
+    chart.series.resize(1);
+    chart.series[0].name = "";
+  }
+  Figure figure = figure_of("norms", input.spec, "Distance vectors of " + scheme->spec(),
+                            "Line chart of the length of the vector that a query meets at each distance.");
+  figure.panels = {std::move(chart)};
+  figure.notes = {"A score gains scale · q · (the vector of its distance). Layer " + std::to_string(input.layer) +
+                  (shared ? ", one table for all heads." : ".")};
+  add_note(figure, of_model(input));
+  return figure;
+}
+
+Figure draw_prior(const PictureInput& input) {
+  const auto scheme = scheme_of(input);
+  const int64_t positions = shown(input, *scheme, 32);
+  std::vector<std::pair<int64_t, Grid>> maps;
+  for (const int64_t head : heads_of(input)) {
+    Grid map = weights_of_equal_scores(*scheme, input.shape, input.layer, head, positions);
+    if (maps.empty() || map.values != maps.front().second.values) maps.emplace_back(head, std::move(map));
+  }
+  Figure figure = figure_of("prior", input.spec, "Attention of " + scheme->spec() + " where all keys are alike",
+                            "Heat maps of attention weights, query by key, that mask and scheme give equal scores.");
+  const bool one = maps.size() == 1;
+  for (const auto& [head, map] : maps) {
+    HeatMap panel = map_of(map, one ? "" : head_name(head), one ? "weight" : "");
+    panel.key = "head-" + std::to_string(head);
+    figure.panels.emplace_back(std::move(panel));
+  }
+  arrange_heads(figure, maps.size(), 440, maps.size() > 4 ? 220 : 290);
+  figure.notes = {
+      one ? "Query t sees t + 1 keys, each with weight 1/(t + 1): all that a model without positions can tell "
+            "order from. The same in every head."
+          : "A panel per head; heads like the first are left out. Row t: the weights of query t."};
+  if (!one && param_of(*scheme, "slopes", "").empty()) add_note(figure, of_model(input));
+  return figure;
+}
+
+Figure draw_attention(const PictureInput& input) {
+  const std::vector<int64_t> heads = heads_of(input);
+  const auto most = static_cast<size_t>(input.positions.value_or(48));
+  const auto ids = std::span(input.ids).first(std::min(most, input.ids.size()));
+  const std::vector<Grid> maps = attention_maps(input.model, input.session, ids, input.layer);
+  Figure figure =
+      figure_of("attention", input.spec, "Attention in layer " + std::to_string(input.layer) + " under " + input.spec,
+                "Heat maps of attention weights on a text, query by key, a panel per head.");
+  // Early queries have few keys to choose from; they would leave the others pale.
+  double full = 0.1;
+  for (const int64_t head : heads)
+    for (int64_t i = std::min<int64_t>(4, static_cast<int64_t>(ids.size()) - 1); i < static_cast<int64_t>(ids.size());
+         ++i)
+      full = std::max(full, std::ranges::max(maps[static_cast<size_t>(head)][i]));
+  for (const int64_t head : heads) {
+    HeatMap panel = map_of(maps[static_cast<size_t>(head)], head_name(head), heads.size() == 1 ? "weight" : "");
+    panel.most = full;
+    panel.key = "head-" + std::to_string(head);
+    figure.panels.emplace_back(std::move(panel));
+  }
+  arrange_heads(figure, heads.size(), 440, heads.size() > 4 ? 230 : 300);
+  figure.notes = {std::to_string(ids.size()) + " tokens. Full colour is a weight of " + report::fixed(full, 2) +
+                  " or more; each row sums to 1."};
+  if (ids.size() < input.ids.size())
+    figure.notes.push_back("The first " + std::to_string(ids.size()) + " of " + std::to_string(input.ids.size()) +
+                           " tokens.");
+  return figure;
+}
+
+Figure draw_distances(const PictureInput& input) {
+  const std::vector<int64_t> heads = heads_of(input);
+  const auto full = static_cast<size_t>(input.positions.value_or(1024));
+  const auto ids = std::span(input.ids).first(std::min(full, input.ids.size()));
+  const std::vector<Grid> maps = attention_maps(input.model, input.session, ids, input.layer);
+  Figure figure =
+      figure_of("distance", input.spec,
+                "How far attention reaches in layer " + std::to_string(input.layer) + " under " + input.spec,
+                "Bar charts, a panel per head: the share of attention weight by distance, in stretches that "
+                "double.");
+  for (const int64_t head : heads) {
+    const DistanceShares found = shares_by_distance(maps[static_cast<size_t>(head)]);
+    std::vector<std::string> labels;
+    for (const int64_t first : found.first) labels.push_back(std::to_string(first) + (first > 1 ? "+" : ""));
+    Chart chart = report::bar_chart(head_name(head) + ": mean " + report::fixed(found.mean_distance, 1),
+                                    "distance (tokens)", "share of weight", std::move(labels), found.shares);
+    chart.y.from = 0;
+    chart.y.to = 1;
+    chart.key = "head-" + std::to_string(head);
+    figure.panels.emplace_back(std::move(chart));
+  }
+  arrange_heads(figure, heads.size(), 320, 210);
+  figure.notes = {std::to_string(ids.size()) + " tokens; over all queries. \"8+\" is distances 8 to 15."};
+  return figure;
+}
+
+Figure draw_loss(const PictureInput& input) {
+  const int64_t window = input.session.capacity;
+  const LossCurve curve = loss_by_position(input.model, input.session, input.ids, window, 64, input.progress);
+  Series line{.x = curve.position, .y = curve.mean, .low = curve.low, .high = curve.high};
+  const auto length = static_cast<double>(input.shape.trained_length);
+  Chart chart{.x = {.title = "position (tokens)"},
+              .y = {.title = "loss (nats per token)"},
+              .series = {std::move(line)},
+              .markers = {{.at = length, .label = "trained length " + report::fixed(length, 0)}},
+              .key = "loss"};
+  Figure figure =
+      figure_of("loss", input.spec, "Loss by position under " + input.spec,
+                "Line chart of the mean loss of the next token by the position it is read from, with a band "
+                "of one standard error.");
+  figure.panels = {std::move(chart)};
+  figure.notes = {std::to_string(curve.windows) + (curve.windows == 1 ? " window of " : " windows of ") +
+                  std::to_string(window) + " tokens; means of stretches, with one standard error."};
+  return figure;
+}
+
+}  // namespace ordinal::cli

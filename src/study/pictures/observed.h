@@ -1,0 +1,38 @@
+// observed.h: what a model does with a text, by position and distance.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ordinal/session.h"
+#include "study/pictures/curves.h"
+
+namespace ordinal {
+
+// Attention weights of a layer on a text: per head [tokens, tokens], row = query, 0 for keys it cannot see.
+// `options.observer` is replaced.
+std::vector<Grid> attention_maps(const std::shared_ptr<const Model>& model, SessionOptions options,
+                                 std::span<const TokenId> ids, int64_t layer);
+
+// How far attention reaches: the share of weight at distances 0, 1, 2-3, 4-7, 8-15 ..., over all queries.
+struct DistanceShares {
+  std::vector<int64_t> first;  // distance of each stretch; the next one's first is its end
+  std::vector<double> shares;
+  double mean_distance = 0;
+};
+DistanceShares shares_by_distance(const Grid& attention);
+
+// -log p of the next token by the position it is read from, over windows of the text.
+struct LossCurve {
+  std::vector<double> position, mean, low, high;  // middle of each stretch; the mean and one standard error around it
+  int64_t windows = 0;
+};
+// Positions 0 .. window - 2 in `stretches` stretches. Whole windows only, at least one; `note` hears how many are done
+// and may throw.
+LossCurve loss_by_position(const std::shared_ptr<const Model>& model, const SessionOptions& options,
+                           std::span<const TokenId> ids, int64_t window, int64_t stretches,
+                           const std::function<void(int64_t done, int64_t total)>& note);
+
+}  // namespace ordinal

@@ -1,0 +1,77 @@
+// pictures.h: the pictures of position schemes, one function each: from what src/study measures to a figure.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "draw/svg.h"
+#include "ordinal/model.h"
+#include "ordinal/session.h"
+
+namespace ordinal::cli {
+
+struct PictureInput {
+  std::string spec;                    // "native" already replaced
+  std::shared_ptr<const Model> model;  // null without -m
+  bool example = false;                // made-up tables in place of a model's
+  AttentionShape shape;                // of the model, or of one made up for the picture
+  std::optional<int64_t> positions;    // how many to show
+  std::optional<int64_t> dims;         // how many dimensions; without a model, its width
+  std::optional<int64_t> pair;         // of channels
+  int64_t layer = 0;
+  std::optional<int64_t> head;  // all of them
+  SessionOptions session = {};  // for pictures of a text
+  std::vector<TokenId> ids = {};
+  std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
+};
+
+struct Picture {
+  std::string_view name;
+  std::string_view schemes;  // names with blanks around them; "*" for all
+  std::string_view summary;
+  bool needs_text;  // and so a model
+  report::Figure (*draw)(const PictureInput& input);
+};
+
+// A scheme's own picture is the first that fits it.
+std::span<const Picture> pictures();
+
+// The picture called `kind` ("": the scheme's own) of the scheme that `spec` begins with. Throws Error, listing those
+// that the scheme has.
+const Picture& find_picture(std::string_view kind, std::string_view spec);
+
+// For the functions that draw: a scheme over the tensors of a model, of examples, or none. `shape` and `spec` may
+// differ from the input's. Throws Error for tensors that nothing gives.
+std::shared_ptr<const PositionScheme> make_picture_scheme(const PictureInput& input, const AttentionShape& shape,
+                                                          const std::string& spec);
+
+report::Figure draw_heat_map(const PictureInput& input);
+report::Figure draw_waveforms(const PictureInput& input);
+report::Figure draw_similarity(const PictureInput& input);
+report::Figure draw_circle(const PictureInput& input);
+report::Figure draw_counter(const PictureInput& input);
+report::Figure draw_orthogonality(const PictureInput& input);
+report::Figure draw_components(const PictureInput& input);
+report::Figure draw_wavelengths(const PictureInput& input);
+report::Figure draw_slopes(const PictureInput& input);
+report::Figure draw_buckets(const PictureInput& input);
+report::Figure draw_bias(const PictureInput& input);
+report::Figure draw_norms(const PictureInput& input);
+report::Figure draw_prior(const PictureInput& input);
+report::Figure draw_attention(const PictureInput& input);
+report::Figure draw_distances(const PictureInput& input);
+report::Figure draw_loss(const PictureInput& input);
+
+// Shared by them.
+std::vector<int64_t> heads_of(const PictureInput& input);     // the one asked for, or all
+std::vector<double> count_from(double first, int64_t count);  // first, first + 1, ...
+report::Figure figure_of(const std::string& kind, const std::string& spec, std::string title, std::string description);
+std::string param_of(const PositionScheme& scheme, std::string_view key, std::string_view otherwise);
+
+}  // namespace ordinal::cli

@@ -1,0 +1,178 @@
+// svg_test.cpp: pictures are well-formed, hold the numbers they show, and survive numbers that are hard to show.
+#include "draw/svg.h"
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "draw/scale.h"
+#include "support.h"
+#include "svg_text.h"
+
+using namespace ordinal::report;
+using test::elements_with;
+using test::parse_svg;
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Figure with(Panel panel) { return {.id = "f", .title = "T", .description = "D", .panels = {std::move(panel)}}; }
+
+std::vector<std::string> texts(double from, double to, int count, bool logarithmic = false) {
+  std::vector<std::string> list;
+  for (const Tick& tick : ticks({.from = from, .to = to, .logarithmic = logarithmic}, count)) list.push_back(tick.text);
+  return list;
+}
+
+// Every coordinate is a number inside the picture, give or take the room of a line.
+void check_inside(const std::vector<test::Element>& all) {
+  const std::vector<double> view = all.front().numbers("viewBox");
+  REQUIRE(view.size() == 4);
+  for (const test::Element& element : all)
+    for (const char* name : {"x", "y", "x1", "x2", "y1", "y2", "cx", "cy"}) {
+      if (!element.attributes.contains(name)) continue;
+      const double value = element.numbers(name).at(0);
+      CAPTURE(element.name);
+      CHECK(value >= -1);
+      CHECK(value <= std::max(view[2], view[3]) + 1);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("svg: ticks stand at multiples of 1, 2 and 5") {
+  using Texts = std::vector<std::string>;
+  CHECK(texts(0, 1, 5) == Texts{"0", "0.2", "0.4", "0.6", "0.8", "1.0"});
+  CHECK(texts(0, 99, 5) == Texts{"0", "20", "40", "60", "80"});
+  CHECK(texts(-1, 1, 4) == Texts{"−1.0", "−0.5", "0", "0.5", "1.0"});
+  CHECK(texts(3, 3.0004, 4) == Texts{"3.0000", "3.0001", "3.0002", "3.0003", "3.0004"});
+  CHECK(texts(0, 2048, 4) == Texts{"0", "1000", "2000"});
+  CHECK(texts(1, 1000, 4, true) == Texts{"1", "10", "100", "1000"});
+  CHECK(texts(1e-6, 1e-2, 5, true) == Texts{"10⁻⁶", "10⁻⁵", "10⁻⁴", "0.001", "0.01"});
+  CHECK(texts(1, 10, 6, true) == Texts{"1", "2", "5", "10"});
+  CHECK(texts(2, 7, 5, true) == Texts{"2", "3", "4", "5", "6", "7"});
+}
+
+TEST_CASE("svg: ticks never run away, however odd the ends") {
+  for (const auto& [from, to] : {std::pair{0.0, 1e300}, {-1e-300, 1e-300}, {1e9, 1e9 + 1}, {5e-324, 1.0}})
+    for (const int count : {0, 1, 5, 12}) CHECK(ticks({.from = from, .to = to}, count).size() < 30);
+}
+
+TEST_CASE("svg: a chart holds its numbers, its names and its marker") {
+  Chart chart{.title = "c <&> \"q\"", .x = {.title = "position (tokens)"}, .y = {.title = "loss (nats)"}};
+  chart.series = {{.name = "a", .x = {0, 1, 2}, .y = {1, 0.5, -0.25}, .low = {0.9, 0.4, -0.3}, .high = {1.1, 0.6, 0}},
+                  {.name = "b & c", .x = {0, 1, 2}, .y = {3, kNan, kInfinity}, .dashed = true}};
+  chart.markers = {{.at = 1.5, .label = "trained length"}, {.at = 2, .label = "flat", .horizontal = true}};
+  const auto all = parse_svg(to_svg(with(chart)));
+  CHECK(all[0].name == "svg");
+  CHECK(all[0].has("role", "img"));
+  CHECK(all[1].text == "T");
+  CHECK(all[2].text == "D");
+  CHECK(elements_with(all, "data-name", "a").at(0).numbers("data-y") == std::vector<double>{1, 0.5, -0.25});
+  const auto b = elements_with(all, "data-name", "b &amp; c").at(0).numbers("data-y");
+  CHECK(b[0] == 3);
+  CHECK(std::isnan(b[1]));
+  CHECK(std::isnan(b[2]));
+  CHECK(elements_with(all, "data-name", "trained length").at(0).numbers("data-at") == std::vector<double>{1.5});
+  CHECK(elements_with(all, "class", "oc-mark").size() == 2);
+  CHECK(elements_with(all, "class", "oc-band").size() == 1);
+  check_inside(all);
+}
+
+TEST_CASE("svg: bars stand on zero, also those below it") {
+  const auto all = parse_svg(to_svg(with(bar_chart("t", "head", "slope", {"1", "2", "3"}, {0.5, -0.25, 0}))));
+  std::vector<test::Element> bars;
+  for (const test::Element& element : all)
+    if (element.attributes.contains("data-value")) bars.push_back(element);
+  REQUIRE(bars.size() == 3);
+  CHECK(bars[0].numbers("data-value")[0] == 0.5);
+  CHECK(bars[0].numbers("y")[0] + bars[0].numbers("height")[0] == doctest::Approx(bars[1].numbers("y")[0]));
+  CHECK(bars[0].numbers("height")[0] == doctest::Approx(2 * bars[1].numbers("height")[0]).epsilon(0.001));
+  CHECK(bars[2].numbers("height")[0] == 0);
+  check_inside(all);
+}
+
+TEST_CASE("svg: a histogram counts every value inside once") {
+  const std::vector<double> values = {0, 0.1, 0.5, 0.99, 1, 2, -1, kNan};
+  CHECK(histogram(values, 0, 1, 2).y == std::vector<double>{2, 3});
+  CHECK(histogram(values, 0, 1, 2).x == std::vector<double>{0.25, 0.75});
+}
+
+TEST_CASE("svg: a heat map holds its rows and colours cells by sign and size") {
+  HeatMap map{.rows = 2, .cols = 4, .values = {0, 1, -1, kNan, 0.5, 0.5, 0.5, 0}};
+  map.first_x = 10, map.step_x = 2, map.row_key = "dim", map.value_title = "value";
+  const auto all = parse_svg(to_svg(with(map)));
+  const auto rows = elements_with(all, "class", "oc-row");
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[1].has("data-dim", "1"));
+  CHECK(rows[1].numbers("data-values") == std::vector<double>{0.5, 0.5, 0.5, 0});
+  CHECK(std::isnan(rows[0].numbers("data-values")[3]));
+  CHECK(elements_with(all, "d", "M1 0h1").at(0).has("class", "oc-cell oc-plus"));
+  CHECK(elements_with(all, "d", "M2 0h1").at(0).has("class", "oc-cell oc-minus"));
+  CHECK(elements_with(all, "d", "M0 1h3").at(0).has("stroke-opacity", "0.5"));
+  check_inside(all);
+}
+
+TEST_CASE("svg: ticks of cells stand at cells, not between them") {
+  HeatMap map{.rows = 3, .cols = 2, .values = std::vector<double>(6, 1.0)};
+  std::vector<std::string> texts_found;
+  for (const test::Element& element : parse_svg(to_svg(with(map))))
+    if (element.has("class", "oc-tick")) texts_found.push_back(element.text);
+  CHECK(texts_found == std::vector<std::string>{"0", "1", "2", "0", "1"});
+}
+
+TEST_CASE("svg: extremes leave a picture without NaN") {
+  std::vector<Panel> panels;
+  for (const auto& y : std::vector<std::vector<double>>{
+           {}, {0}, {5}, {-5}, {kNan}, {7, 7, 7}, {1e300, -1e300}, {kInfinity, -kInfinity}, {1e-320, 2e-320}})
+    for (const bool logarithmic : {false, true})
+      for (const Drawn drawn : {Drawn::line, Drawn::steps, Drawn::dots, Drawn::bars}) {
+        Series series{.name = "s", .x = {}, .y = y, .drawn = drawn};
+        for (size_t i = 0; i < y.size(); ++i) series.x.push_back(static_cast<double>(i));
+        panels.emplace_back(
+            Chart{.x = {.logarithmic = logarithmic}, .y = {.logarithmic = logarithmic}, .series = {series}});
+      }
+  panels.emplace_back(Chart{});
+  panels.emplace_back(HeatMap{});
+  panels.emplace_back(HeatMap{.rows = 1, .cols = 1, .values = {3}, .value_title = "v"});
+  panels.emplace_back(HeatMap{.rows = 1, .cols = 2, .values = {kNan, kNan}, .value_title = "v", .with_text = true});
+  panels.emplace_back(HeatMap{.rows = 2, .cols = 1, .values = {-2, -2}, .value_title = "v"});
+  panels.emplace_back(HeatMap{.rows = 5, .cols = 5, .values = {1}});  // too few numbers: an empty frame
+  for (const Panel& panel : panels) {
+    const std::string svg = to_svg(with(panel));
+    CHECK(svg.find("nan") == std::string::npos);
+    CHECK(svg.find("inf") == std::string::npos);
+    check_inside(parse_svg(svg));
+  }
+}
+
+TEST_CASE("svg: two figures in one page share no id, and leave background and ink to the page") {
+  Figure a = with(Chart{}), b = with(HeatMap{});
+  b.id = "g";
+  const auto all = parse_svg("<p>" + to_svg(a, SvgPlace::page) + to_svg(b, SvgPlace::page) + "</p>");
+  std::set<std::string> ids;
+  for (const test::Element& element : all) {
+    if (element.attributes.contains("id")) CHECK(ids.insert(element.attributes.at("id")).second);
+    CHECK(!element.has("class", "oc-paper"));
+    CHECK(!element.has("class", "oc oc-file"));
+  }
+  CHECK(ids.size() == 4);
+  CHECK(to_svg(a).find("oc-paper\" width") != std::string::npos);
+}
+
+TEST_CASE("svg: both light and dark have colours of their own") {
+  const std::string svg = to_svg(with(Chart{}));
+  const size_t dark = svg.find("@media(prefers-color-scheme:dark)");
+  REQUIRE(dark != std::string::npos);
+  for (const char* css : {".oc-0{", ".oc-7{", ".oc-file{", ".oc-paper{", ".oc-plus{", ".oc-minus{", ".oc-one{"}) {
+    CHECK(svg.find(css) < dark);
+    CHECK(svg.find(css, dark) != std::string::npos);
+  }
+}
+
+TEST_CASE("svg: text that XML forbids is replaced, not passed on") {
+  CHECK(xml_text("a<b>&\"c\"") == "a&lt;b&gt;&amp;&quot;c&quot;");
+  CHECK(xml_text(std::string("\x01\xff\0z\n", 5)) == "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz ");
+}
