@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "text/utf8.h"
 
@@ -88,17 +87,6 @@ std::string byte_size(int64_t bytes) {
   size_t unit = 0;
   while (value >= 999.95 && unit + 1 < kUnits.size()) value /= 1000.0, ++unit;
   return fixed(value, 1) + " " + kUnits[unit];
-}
-
-std::string fixed(double value, int digits) {
-  std::array<char, 400> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, digits);
-  return {buffer.data(), end.ptr};
-}
-
-std::string shortest(float value) {
-  std::array<char, 64> buffer;
-  return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
 }
 
 }  // namespace ordinal::report

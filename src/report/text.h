@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/number_text.h"
+
 namespace ordinal::report {
 
 // Printable text as it is; line ends, tabs and backslashes as \n, \r, \t, \\; other control characters and bytes that
@@ -16,10 +18,12 @@ std::string escaped(std::string_view bytes);
 // The width of a cell is its number of characters.
 std::string table(const std::vector<std::vector<std::string>>& rows, std::string_view alignment);
 
-// 1234567 as "1,234,567"; 1234567 bytes as "1.2 MB"; with so many digits after the point; with as many as it takes.
+// 1234567 as "1,234,567"; 1234567 bytes as "1.2 MB".
 std::string grouped(int64_t number);
 std::string byte_size(int64_t bytes);
-std::string fixed(double value, int digits);
-std::string shortest(float value);
+
+using ordinal::fixed;
+using ordinal::shortest;
+using ordinal::significant;
 
 }  // namespace ordinal::report

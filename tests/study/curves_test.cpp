@@ -12,6 +12,7 @@
 #include "study/pictures/components.h"
 #include "study/pictures/example_tables.h"
 #include "study/pictures/observed.h"
+#include "study/pictures/pictures.h"
 
 using namespace ordinal;
 
@@ -276,4 +277,10 @@ TEST_CASE("example tables: every scheme can be made of them") {
     const ExampleTables tables(spec, test::small_shape());
     CHECK_NOTHROW(make_position_scheme(spec, test::small_shape(), tables.lookup()));
   }
+}
+
+TEST_CASE("curves: a histogram counts every value inside once") {
+  const std::vector<double> values = {0, 0.1, 0.5, 0.99, 1, 2, -1, std::nan("")};
+  CHECK(histogram(values, 0, 1, 2).y == std::vector<double>{2, 3});
+  CHECK(histogram(values, 0, 1, 2).x == std::vector<double>{0.25, 0.75});
 }
