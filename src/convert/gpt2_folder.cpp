@@ -7,7 +7,7 @@
 
 #include "convert/gpt2_config.h"
 #include "convert/importers.h"
-#include "convert/json_tree.h"
+#include "convert/json_file.h"
 #include "convert/safetensors.h"
 #include "convert/sniff.h"
 #include "convert/stored.h"
@@ -107,7 +107,7 @@ void check_shard_name(const std::string& shard, const std::string& index) {
 }
 
 void add_shards(Weights& weights, const std::string& folder, const std::string& index) {
-  const Json tree = read_json(index);
+  const JsonDocument tree = read_json(index);
   const Json* map = find(object(tree, index), "weight_map");
   if (map == nullptr) throw Error(index + " has no weight_map", "names of tensors and their files", "no such key");
   std::map<std::string, std::set<std::string>> shards;  // file: its tensors

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "convert/bpe_builder.h"
-#include "convert/json_tree.h"
+#include "convert/json_file.h"
 #include "convert/sniff.h"
 #include "convert/tokenizer_files.h"
 #include "ordinal/error.h"
@@ -16,8 +16,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kGpt2EndOfText = "<|endoftext|>";
 
 [[noreturn]] void refuse_field(const std::string& name, const std::string& field, const std::string& expected,
-                               const Json& found) {
-  throw Error(name + " asks for something the engine's tokenizer does not do: " + field, expected, shown(found));
+                               const Json* found) {
+  throw Error(name + " asks for something the engine's tokenizer does not do: " + field, expected,
+              found == nullptr ? "nothing" : shown(*found));
 }
 
 // What else lies in a tokenizer's folder says: names of special tokens, with ids where they are given.
@@ -33,11 +34,11 @@ struct FolderSettings {
 
 // A special token is written as a name or as an object with one. What trims blanks around it is refused.
 std::string special_name(const Json& token, const std::string& what) {
-  if (token.is_string()) return token.get<std::string>();
+  if (token.is_string()) return std::string(token.view());
   object(token, what);
   for (const char* flag : {"lstrip", "rstrip", "single_word"})
     if (const Json* value = find(token, flag); value != nullptr && boolean(*value, what))
-      refuse_field(what, flag, std::string(flag) + ": false", *value);
+      refuse_field(what, flag, std::string(flag) + ": false", value);
   const Json* content = find(token, "content");
   if (content == nullptr) throw Error(what + " has no content", "the text of the token", "no such key");
   return text(*content, what);
@@ -58,16 +59,16 @@ void read_named_tokens(const Json& settings, const std::string& name, FolderSett
 void read_tokenizer_config(const Json& config, const std::string& name, FolderSettings& found) {
   for (const char* flag : {"add_bos_token", "add_eos_token", "do_lower_case"})
     if (const Json* value = find(config, flag); value != nullptr && boolean(*value, std::string(flag) + " in " + name))
-      refuse_field(name, flag, std::string(flag) + ": false", *value);
+      refuse_field(name, flag, std::string(flag) + ": false", value);
   if (const Json* value = find(config, "add_prefix_space"); value != nullptr)
     found.add_prefix_space = boolean(*value, "add_prefix_space in " + name);
   if (const Json* value = find(config, "tokenizer_class"); value != nullptr)
     found.tokenizer_class = text(*value, "tokenizer_class in " + name);
   if (const Json* tokens = find(config, "added_tokens_decoder"); tokens != nullptr)
     for (const auto& [key, token] : object(*tokens, "added_tokens_decoder in " + name).items()) {
-      const Json id = key.size() <= 9 ? parse_json(key, "an id in added_tokens_decoder of " + name) : Json(key);
+      const std::string what = "an id in added_tokens_decoder of " + name;
       found.specials.push_back({special_name(token, "a token in added_tokens_decoder of " + name),
-                                whole_number(id, "an id in added_tokens_decoder of " + name, 0, INT32_MAX)});
+                                whole_number(parse_json(key, what), what, 0, INT32_MAX)});
     }
   read_named_tokens(config, name, found);
 }
@@ -78,15 +79,17 @@ FolderSettings read_folder_settings(const std::string& folder) {
   const auto exists = [&](const char* file) { return !folder.empty() && fs::exists(in_folder(file)); };
   if (exists("tokenizer_config.json")) {
     const std::string name = in_folder("tokenizer_config.json");
-    read_tokenizer_config(object(read_json(name), name), name, found);
+    const JsonDocument config = read_json(name);
+    read_tokenizer_config(object(config, name), name, found);
   }
   if (exists("special_tokens_map.json")) {
     const std::string name = in_folder("special_tokens_map.json");
-    read_named_tokens(object(read_json(name), name), name, found);
+    const JsonDocument tokens = read_json(name);
+    read_named_tokens(object(tokens, name), name, found);
   }
   if (exists("added_tokens.json")) {
     const std::string name = in_folder("added_tokens.json");
-    const Json tokens = read_json(name);
+    const JsonDocument tokens = read_json(name);
     for (const auto& [content, id] : object(tokens, name).items())
       found.specials.push_back({content, whole_number(id, "an id in " + name, 0, INT32_MAX)});
   }
@@ -113,15 +116,14 @@ const Json* only_step(const Json* step, const char* list_key, const std::string&
   if (type == nullptr || *type != "Sequence") return step;
   const Json* steps = find(*step, list_key);
   if (steps == nullptr || array(*steps, field + " in " + name).empty()) return nullptr;
-  if (steps->size() > 1) refuse_field(name, field, "one step at most", *steps);
+  if (steps->size() > 1) refuse_field(name, field, "one step at most", steps);
   return only_step(&(*steps)[0], list_key, name, field);
 }
 
 void check_byte_level(const Json* step, const std::string& name, const std::string& field) {
   if (step == nullptr) return;
   const Json* type = find(*step, "type");
-  if (type == nullptr || *type != "ByteLevel")
-    refuse_field(name, field, "ByteLevel", type == nullptr ? Json(nullptr) : *type);
+  if (type == nullptr || *type != "ByteLevel") refuse_field(name, field, "ByteLevel", type);
 }
 
 void check_known_keys(const Json& object, std::initializer_list<std::string_view> known, const std::string& what) {
@@ -139,22 +141,22 @@ void check_bpe_model(const Json& model, const std::string& name) {
                     "byte_fallback", "ignore_merges", "vocab", "merges"},
                    "model in " + name);
   if (const Json* type = find(model, "type"); type != nullptr && *type != "BPE")
-    refuse_field(name, "model.type", "BPE", *type);
+    refuse_field(name, "model.type", "BPE", type);
   for (const char* flag : {"fuse_unk", "byte_fallback", "ignore_merges"})
     if (const Json* value = find(model, flag); value != nullptr && boolean(*value, std::string(flag) + " in " + name))
-      refuse_field(name, std::string("model.") + flag, "false", *value);
+      refuse_field(name, std::string("model.") + flag, "false", value);
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (const Json* value = find(model, key);
         value != nullptr && !text(*value, std::string(key) + " in " + name).empty())
-      refuse_field(name, std::string("model.") + key, "none", *value);
+      refuse_field(name, std::string("model.") + key, "none", value);
   if (const Json* dropout = find(model, "dropout"); dropout != nullptr && number(*dropout, "dropout in " + name) != 0)
-    refuse_field(name, "model.dropout", "none", *dropout);
+    refuse_field(name, "model.dropout", "none", dropout);
 }
 
 void add_merges(BpeBuilder& builder, const Json& merges, const std::string& name) {
   for (const Json& merge : array(merges, "merges in " + name)) {
     if (merge.is_string()) {
-      builder.add_merge_line(merge.get_ref<const std::string&>());
+      builder.add_merge_line(merge.view());
       continue;
     }
     if (array(merge, "a merge in " + name).size() != 2)
@@ -167,7 +169,7 @@ void add_merges(BpeBuilder& builder, const Json& merges, const std::string& name
 
 TokenizerData read_tokenizer_json(std::string_view source, const std::string& name, const std::string& folder,
                                   const Vocabulary& wanted) {
-  const Json tree = parse_json(source, name);
+  const JsonDocument tree = parse_json(source, name);
   check_known_keys(object(tree, name),
                    {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
                     "decoder", "model"},
@@ -176,9 +178,9 @@ TokenizerData read_tokenizer_json(std::string_view source, const std::string& na
   if (model == nullptr) throw Error(name + " has no model", "a tokenizer of Hugging Face's format", "no such key");
   check_bpe_model(object(*model, "model in " + name), name);
   if (const Json* step = only_step(find(tree, "normalizer"), "normalizers", name, "normalizer"); step != nullptr)
-    refuse_field(name, "normalizer", "none", *step);
+    refuse_field(name, "normalizer", "none", step);
   const Json* splitter = only_step(find(tree, "pre_tokenizer"), "pretokenizers", name, "pre_tokenizer");
-  if (splitter == nullptr) refuse_field(name, "pre_tokenizer", "ByteLevel", Json(nullptr));
+  if (splitter == nullptr) refuse_field(name, "pre_tokenizer", "ByteLevel", nullptr);
   check_byte_level(splitter, name, "pre_tokenizer");
   // As a post-processor, ByteLevel moves offsets only.
   check_byte_level(only_step(find(tree, "post_processor"), "processors", name, "post_processor"), name,
@@ -200,7 +202,7 @@ TokenizerData read_tokenizer_json(std::string_view source, const std::string& na
       if (id == nullptr)
         throw Error("added token " + in_quotes(content) + " in " + name + " has no id", "an id", "none");
       builder.add_special(content, whole_number(*id, "the id of " + in_quotes(content) + " in " + name, 0, INT32_MAX));
-      if (const Json* special = find(token, "special"); special != nullptr && *special == false)
+      if (const Json* special = find(token, "special"); special != nullptr && !boolean(*special, "special in " + name))
         say(wanted.note,
             "added token " + in_quotes(content) + " is found in text only where special tokens are asked for");
     }
@@ -213,7 +215,7 @@ TokenizerData read_tokenizer_json(std::string_view source, const std::string& na
   const bool splits = use_regex == nullptr || boolean(*use_regex, "use_regex in " + name);
   data.split = splits ? "gpt2" : "none";
   const Json* prefix_space = find(*splitter, "add_prefix_space");
-  if (prefix_space == nullptr) refuse_field(name, "pre_tokenizer", "add_prefix_space, true or false", *splitter);
+  if (prefix_space == nullptr) refuse_field(name, "pre_tokenizer", "add_prefix_space, true or false", splitter);
   data.add_prefix_space = boolean(*prefix_space, "add_prefix_space in " + name);
   if (settings.add_prefix_space && *settings.add_prefix_space != data.add_prefix_space)
     throw Error("tokenizer_config.json contradicts tokenizer.json in " + folder, "one value of add_prefix_space",

@@ -10,7 +10,8 @@
 
 namespace ordinal {
 
-class JsonReader;
+class Json;
+class JsonWriter;
 
 struct ConfigSize {
   std::string_view key;
@@ -36,6 +37,7 @@ inline constexpr int64_t kMaxConfigSize = INT32_MAX;
 // The config as a JSON object whose keys are the fields' names, and back. Reading checks the types and the names;
 // ModelConfig::validate() checks the values.
 std::string config_json(const ModelConfig& config);
-ModelConfig read_config(JsonReader& reader);
+void write_config(JsonWriter& json, const ModelConfig& config);
+ModelConfig read_config(const Json& json);
 
 }  // namespace ordinal

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "report/text.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace ordinal::report {
 namespace {

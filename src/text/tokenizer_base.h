@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "format/words.h"
+#include "base/words.h"
 #include "ordinal/tokenizer.h"
 #include "text/tokenizer_specials.h"
 
