@@ -128,7 +128,7 @@ bool contains(const List& list, const Item& item) {
 }
 
 bool is_off(const Json& value) {
-  return value.is_null() || (value.is_boolean() && !value.get<bool>()) || (value.is_structured() && value.empty());
+  return value.is_null() || (value.is_boolean() && value.raw() == "false") || (value.is_structured() && value.empty());
 }
 
 // Hands out settings by name and knows in the end which ones nobody asked for.
@@ -143,7 +143,7 @@ class Settings {
     if (other_key.empty()) return value;
     known_.insert(other_key);
     const Json* other = find(config_, other_key);
-    if (value != nullptr && other != nullptr && *value != *other)
+    if (value != nullptr && other != nullptr && value->raw() != other->raw())
       throw Error(name_ + " contradicts itself", key + " and " + other_key + " are two names of one setting",
                   key + ": " + shown(*value) + ", " + other_key + ": " + shown(*other));
     return value != nullptr ? value : other;
@@ -266,7 +266,7 @@ Gpt2Config read_gpt2_config(const Json& config, const std::string& name, const N
   const Json* inner = settings.take("n_inner");
   model.d_ff = inner == nullptr ? 4 * model.d_model : whole_number(*inner, settings.what("n_inner"), 1, kMaxSize);
   // n_ctx, an old name of the mask's size, decides nothing: the position table does.
-  if (const Json* ctx = settings.take("n_ctx"); ctx != nullptr && *ctx != model.max_seq_len)
+  if (const Json* ctx = settings.take("n_ctx"); ctx != nullptr && ctx->raw() != std::to_string(model.max_seq_len))
     say(note, settings.what("n_ctx") + " is " + shown(*ctx) + "; the length is n_positions, " +
                   std::to_string(model.max_seq_len));
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "convert/json_tree.h"
+#include "convert/json_file.h"
 #include "convert/stored.h"
 #include "ordinal/model_file.h"
 

@@ -8,7 +8,7 @@
 #include "convert/gpt2_config.h"
 #include "convert/hf_weights.h"
 #include "convert/importers.h"
-#include "convert/json_tree.h"
+#include "convert/json_file.h"
 #include "convert/sniff.h"
 #include "convert/stored.h"
 #include "convert/tokenizer_files.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "convert/json_tree.h"
+#include "convert/json_file.h"
 #include "convert/sniff.h"
 #include "ordinal/error.h"
 
@@ -95,7 +95,7 @@ void HfWeights::add(StoredTensor tensor) {
 }
 
 void HfWeights::add_shards(const std::string& index) {
-  const Json tree = read_json(index);
+  const JsonDocument tree = read_json(index);
   const Json* map = find(object(tree, index), "weight_map");
   if (map == nullptr) throw Error(index + " has no weight_map", "names of tensors and their files", "no such key");
   std::map<std::string, std::set<std::string>> shards;  // file: its tensors

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "convert/json_tree.h"
+#include "convert/json_file.h"
 #include "convert/sniff.h"
 #include "convert/stored.h"
 #include "ordinal/error.h"
@@ -106,7 +106,7 @@ std::string_view header_of(const MappedFile& file) {
 std::vector<StoredTensor> read_safetensors(const std::string& path) {
   const auto file = MappedFile::open(path);
   const std::string_view header = header_of(*file);
-  const Json directory = parse_json(header, "the header of " + path);
+  const JsonDocument directory = parse_json(header, "the header of " + path, 0, {.bytes = kMaxHeaderBytes});
   const int64_t data_start = kLengthBytes + static_cast<int64_t>(header.size());
 
   std::vector<StoredTensor> tensors;

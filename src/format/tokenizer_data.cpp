@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "format/words.h"
+#include "base/words.h"
 #include "ordinal/error.h"
 
 namespace ordinal {

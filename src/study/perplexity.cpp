@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "ordinal/error.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace ordinal {
 namespace {
