@@ -57,7 +57,7 @@ void draw_cells(Canvas& canvas, const HeatMap& map, const Frame& frame, double m
     for (int64_t col = 0; col < map.cols; ++col)
       canvas.text(frame.plot.x + across * (static_cast<double>(col) + 0.5),
                   frame.plot.y + down * (static_cast<double>(row) + 0.5) + 4,
-                  svg_number(map.values[static_cast<size_t>(row * map.cols + col)]), "middle", "oc-tick");
+                  svg_number(map.values[row * map.cols + col]), "middle", "oc-tick");
 }
 
 void draw_bar(Canvas& canvas, const HeatMap& map, const Box& bar, double most, bool diverging) {

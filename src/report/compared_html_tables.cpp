@@ -56,7 +56,7 @@ std::string group(const std::string& title, const std::string& rows) {
 
 bool is_refused(const Compared& result, std::string_view position) {
   const int index = scheme_index(result, position);
-  return index >= 0 && result.schemes[static_cast<size_t>(index)].standing == Standing::refused;
+  return index >= 0 && result.schemes[index].standing == Standing::refused;
 }
 
 // A scheme that is refused altogether says so once, at the end.
@@ -184,7 +184,7 @@ std::string continuations(const Compared& result) {
 
 std::string costs(const Compared& result) {
   const int native = scheme_index(result, result.native);
-  const double base = native < 0 ? 0 : result.schemes[static_cast<size_t>(native)].ms_per_token;
+  const double base = native < 0 ? 0 : result.schemes[native].ms_per_token;
   std::string rows;
   for (const ComparedScheme& scheme : result.schemes) {
     const std::string head = scheme_head(result, scheme.position, badge(scheme.standing));

@@ -70,15 +70,14 @@ std::vector<std::vector<double>> losses(const std::shared_ptr<const Model>& mode
                                         const std::vector<Candidate>& candidates, int64_t tokens, int n_threads,
                                         const std::function<void(int64_t)>& progress) {
   const int64_t count = std::min(tokens + 1, static_cast<int64_t>(stream.tokens.size()));
-  const auto part = std::span(stream.tokens).first(static_cast<size_t>(count));
+  const auto part = std::span(stream.tokens).first(count);
   const int64_t window = std::min({kWindow, model->config().max_seq_len, count - 1});
   const std::vector<Window> windows = plan_windows(Cut::rolling, count, window, window);
   std::vector<std::vector<double>> values(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {
-    Session session(model,
-                    {.position = candidates[i].spec, .capacity = window, .n_threads = n_threads, .observer = {}});
+    Session session(model, {.position = candidates[i].spec, .capacity = window, .n_threads = n_threads});
     score_windows({&session, 1}, part, windows, std::nullopt,
-                  [&](const Prediction& p) { values[i].push_back(p.nll(0, part[static_cast<size_t>(p.target)])); }, {});
+                  [&](const Prediction& p) { values[i].push_back(p.nll(0, part[p.target])); }, {});
     progress(count - 1);
   }
   return values;
@@ -104,7 +103,7 @@ std::vector<std::pair<std::string, std::string>> diagnosis_candidates(const Mode
 }
 
 std::vector<DiagnosisRow> diagnose(const std::shared_ptr<const Model>& model, const TokenStream& stream, int64_t tokens,
-                                   int n_threads, const std::function<void(int64_t done, int64_t total)>& progress) {
+                                   int n_threads, const OnProgress& progress) {
   std::vector<Candidate> candidates;
   for (const auto& [spec, fact] : diagnosis_candidates(*model)) candidates.push_back({spec, fact});
   const int64_t quick = std::min(tokens, std::max(kQuickest, tokens / 4));

@@ -140,8 +140,7 @@ TokenStream make_stream(std::string name, std::string_view text, const Tokenizer
 }
 
 Perplexity measure_perplexity(Session session, std::span<const TokenStream> streams, const Protocol& protocol,
-                              int64_t ctx, int64_t stride,
-                              const std::function<void(int64_t done, int64_t total)>& progress) {
+                              int64_t ctx, int64_t stride, const OnProgress& progress) {
   std::vector<std::vector<Window>> plans;
   int64_t total = 0, done = 0;
   for (const TokenStream& stream : streams) {

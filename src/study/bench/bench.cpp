@@ -40,7 +40,7 @@ ModelConfig gpt2_like(int64_t n_layers, int64_t d_model, int64_t n_heads) {
   c.n_heads = c.n_kv_heads = n_heads;
   c.head_dim = d_model / n_heads;
   c.d_ff = 4 * d_model;
-  c.attention_scale.assign(static_cast<size_t>(n_layers), 1.0f / std::sqrt(static_cast<float>(c.head_dim)));
+  c.attention_scale.assign(n_layers, 1.0f / std::sqrt(static_cast<float>(c.head_dim)));
   return c;
 }
 
@@ -222,7 +222,7 @@ Measured run_bench(const std::shared_ptr<const Model>& model, std::string_view s
   result.depth = options.depth;
   result.sequences = options.sequences;
   const std::vector<TokenId> prompt = tokens(options.prompt), steps = tokens(options.decode);
-  std::vector<Session::Part> parts(static_cast<size_t>(options.sequences));
+  std::vector<Session::Part> parts(options.sequences);
   std::vector<double> prefill_s, decode_s;
   for (int repeat = 0; repeat < options.repeats + 1; ++repeat) {  // the first warms caches and pages, uncounted
     session.rewind(options.depth);

@@ -79,21 +79,22 @@ std::vector<int64_t> heads_of(const PictureInput& input) {
     throw Error("there is no head " + std::to_string(*input.head), "heads 0 to " + std::to_string(count - 1),
                 "--head " + std::to_string(*input.head));
   if (input.head) return {*input.head};
-  std::vector<int64_t> heads(static_cast<size_t>(count));
+  std::vector<int64_t> heads(count);
   std::iota(heads.begin(), heads.end(), int64_t{0});
   return heads;
 }
 
 std::vector<double> count_from(double first, int64_t count) {
-  std::vector<double> numbers(static_cast<size_t>(count));
+  std::vector<double> numbers(count);
   std::iota(numbers.begin(), numbers.end(), first);
   return numbers;
 }
 
-Figure figure_of(const std::string& kind, const std::string& spec, std::string title, std::string description) {
-  std::string id = "ordinal-" + kind + "-";
-  for (const char c : spec) id += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
-  return {.id = std::move(id), .title = std::move(title), .description = std::move(description)};
+Figure draw_picture(const Picture& picture, const PictureInput& input) {
+  Figure figure = picture.draw(input);
+  figure.id = "ordinal-" + std::string(picture.name) + "-";
+  for (const char c : input.spec) figure.id += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
+  return figure;
 }
 
 std::string param_of(const PositionScheme& scheme, std::string_view key, std::string_view otherwise) {
