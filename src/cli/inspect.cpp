@@ -34,7 +34,9 @@ Facts facts_of(const TokenizerData& data) {
           {"split", report::quoted_json(data.split)},
           {"add_prefix_space", yes_no(data.add_prefix_space)},
           {"adds_bos", yes_no(data.adds_bos)},
+          {"adds_eos", yes_no(data.adds_eos)},
           {"bos_id", std::to_string(data.bos_id)},
+          {"eos_id", std::to_string(data.eos_id)},
           {"unknown_id", std::to_string(data.unknown_id)}};
 }
 

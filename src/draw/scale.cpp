@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/number_text.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace ordinal::draw {
 namespace {

@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "ordinal/error.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace ordinal {
 namespace {
@@ -67,8 +67,9 @@ void append_mark(TokenStream& stream, TokenId token) {
 }
 
 std::optional<TokenId> start_token(StartToken rule, const Tokenizer& tokenizer, const ModelConfig& config) {
-  const TokenId token = config.bos_id >= 0 ? config.bos_id : config.eos_ids.empty() ? -1 : config.eos_ids.front();
   if (rule == StartToken::never || (rule == StartToken::tokenizer && !tokenizer.data().adds_bos)) return std::nullopt;
+  if (tokenizer.data().adds_bos) return tokenizer.data().bos_id;
+  const TokenId token = config.bos_id >= 0 ? config.bos_id : config.eos_ids.empty() ? -1 : config.eos_ids.front();
   if (token < 0)
     throw Error("the model has no token that starts a text", "a model with a start or an end token", "neither",
                 "--bos no: the first token of a text is then not scored");
