@@ -23,7 +23,7 @@ std::string shade_attributes(int shade, bool diverging) {
   return attribute("class", shade < 0   ? "oc-cell oc-minus"
                             : diverging ? "oc-cell oc-plus"
                                         : "oc-cell oc-one") +
-         attribute("stroke-opacity", svg_place(std::abs(shade) / static_cast<double>(kLevels)));
+         attribute("stroke-opacity", std::abs(shade) / static_cast<double>(kLevels));
 }
 
 void draw_cells(Canvas& canvas, const HeatMap& map, const Frame& frame, double most, bool diverging) {

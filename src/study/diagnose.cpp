@@ -16,9 +16,7 @@ constexpr int64_t kWindow = 128;    // positions matter within a paragraph alrea
 constexpr int64_t kQuickest = 128;  // fewer tokens rank by chance
 constexpr size_t kFinalists = 8;
 
-struct Candidate {
-  std::string spec, fact;
-};
+using Candidate = DiagnosisCandidate;
 
 // What is tried for each scheme: every fact that files and converters disagree on (POSITIONS.md's traps).
 std::vector<Candidate> spellings(const ModelConfig& c) {
@@ -85,16 +83,16 @@ std::vector<std::vector<double>> losses(const std::shared_ptr<const Model>& mode
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> diagnosis_candidates(const Model& model) {
+std::vector<Candidate> diagnosis_candidates(const Model& model) {
   std::vector<Candidate> all = spellings(model.config());
   add_variants_of_native(model, all);
-  std::vector<std::pair<std::string, std::string>> usable;
+  std::vector<Candidate> usable;
   std::set<std::string> seen;
   for (const Candidate& candidate : all) {
     try {
       const auto scheme = model.make_scheme(candidate.spec, std::min(kWindow, model.config().max_seq_len));
       if (scheme->max_positions() < std::min(kWindow, model.config().max_seq_len)) continue;
-      if (seen.insert(scheme->spec()).second) usable.emplace_back(scheme->spec(), candidate.fact);
+      if (seen.insert(scheme->spec()).second) usable.push_back({scheme->spec(), candidate.fact});
     } catch (const Error&) {
       // its tensors are not there, or it does not fit these heads
     }
@@ -104,8 +102,7 @@ std::vector<std::pair<std::string, std::string>> diagnosis_candidates(const Mode
 
 std::vector<DiagnosisRow> diagnose(const std::shared_ptr<const Model>& model, const TokenStream& stream, int64_t tokens,
                                    int n_threads, const OnProgress& progress) {
-  std::vector<Candidate> candidates;
-  for (const auto& [spec, fact] : diagnosis_candidates(*model)) candidates.push_back({spec, fact});
+  const std::vector<Candidate> candidates = diagnosis_candidates(*model);
   const int64_t quick = std::min(tokens, std::max(kQuickest, tokens / 4));
   const auto finalists = std::min(candidates.size(), kFinalists + 1);
   const int64_t total = static_cast<int64_t>(candidates.size()) * quick + static_cast<int64_t>(finalists) * tokens;

@@ -35,10 +35,6 @@ std::vector<Series> lines_by_head(const PictureInput& input, int64_t distances, 
   return lines;
 }
 
-void note_example(Figure& figure, const PictureInput& input) {
-  if (input.example) figure.notes.push_back("An example: seeded tables, not trained ones.");
-}
-
 // The first of the text, as many as are asked for.
 std::span<const TokenId> tokens_shown(const PictureInput& input, int64_t most) {
   return std::span(input.ids).first(std::min<size_t>(input.positions.value_or(most), input.ids.size()));
@@ -72,7 +68,7 @@ struct Scaled {
 };
 
 double number_param(const PositionScheme& scheme, std::string_view key, double otherwise) {
-  const std::string text = param_of(scheme, key, "");
+  const std::string text = scheme.facts().param(key);
   return text.empty() || text == "auto" ? otherwise : std::stod(text);
 }
 
@@ -80,7 +76,7 @@ double number_param(const PositionScheme& scheme, std::string_view key, double o
 std::string plain_spec(const PositionScheme& scheme) {
   std::string spec = "rope:scaling=none";
   for (const char* key : {"theta", "pairing", "rotary_dim"})
-    spec += "," + std::string(key) + "=" + param_of(scheme, key, "");
+    spec += "," + std::string(key) + "=" + scheme.facts().param(key);
   return spec;
 }
 
@@ -95,7 +91,7 @@ Figure draw_wavelengths(const PictureInput& input) {
   AttentionShape shape = input.shape;
   if (!input.model) shape.head_dim = input.dims.value_or(64);
   const auto scheme = make_picture_scheme(input, shape, input.spec);
-  const std::string scaling = param_of(*scheme, "scaling", "none"), plain = plain_spec(*scheme);
+  const std::string scaling = scheme->facts().param("scaling", "none"), plain = plain_spec(*scheme);
   const double length = number_param(*scheme, "original_length", static_cast<double>(shape.trained_length));
   double factor = number_param(*scheme, "factor", 4);
   if (scaling == "dynamic" || (scaling == "longrope" && factor == 1))
@@ -190,8 +186,7 @@ Figure draw_slopes(const PictureInput& input) {
 Figure draw_buckets(const PictureInput& input) {
   const std::string spec = input.spec.substr(0, input.spec.find(';'));
   const SchemeFacts facts = describe_position_scheme(spec, input.shape);
-  const auto buckets = std::ranges::find(facts.params, "buckets", &SchemeParam::key);
-  const int64_t count = std::stoll(buckets->value), distances = input.positions.value_or(160);
+  const int64_t count = std::stoll(facts.param("buckets")), distances = input.positions.value_or(160);
   const std::vector<double> rows = table_row_by_distance(spec, input.shape, count, distances);
   const Series steps{.x = count_from(0, distances), .y = rows, .drawn = Drawn::steps};
   const Chart chart{.x = {.title = "distance (tokens)"}, .y = {.title = "bucket"}, .series = {steps}, .key = "buckets"};
@@ -217,7 +212,7 @@ Figure draw_bias(const PictureInput& input) {
                 .panels = {std::move(chart)},
                 .panel_height = 360,
                 .notes = {"Layer " + std::to_string(input.layer) + ", for a query without content."}};
-  note_example(figure, input);
+  note_example(figure, input, "seeded tables, not trained ones");
   return figure;
 }
 
@@ -242,7 +237,7 @@ Figure draw_norms(const PictureInput& input) {
                 .panels = {std::move(chart)}};
   figure.notes = {"A score gains scale · q · (the vector of its distance). Layer " + std::to_string(input.layer) +
                   (shared ? ", one table for all heads." : ".")};
-  note_example(figure, input);
+  note_example(figure, input, "seeded tables, not trained ones");
   return figure;
 }
 
@@ -267,7 +262,7 @@ Figure draw_prior(const PictureInput& input) {
       one ? "Query t sees t + 1 keys, each with weight 1/(t + 1): all that a model without positions can tell "
             "order from. The same in every head."
           : "A panel per head; heads like the first are left out. Row t: the weights of query t."};
-  if (!one && param_of(*scheme, "slopes", "").empty()) note_example(figure, input);
+  if (!one && scheme->facts().param("slopes").empty()) note_example(figure, input, "seeded tables, not trained ones");
   return figure;
 }
 

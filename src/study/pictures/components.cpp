@@ -14,10 +14,6 @@ namespace {
 constexpr int kRounds = 80;
 constexpr int64_t kSpare = 6;
 
-double product(std::span<const double> a, std::span<const double> b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
 Grid centred(const Grid& table) {
   Grid x = table;
   for (int64_t c = 0; c < x.cols; ++c) {

@@ -25,10 +25,6 @@ std::vector<int64_t> first_positions(int64_t count) {
   return positions;
 }
 
-double product(std::span<const double> a, std::span<const double> b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
 // A query of one head at a position, as attention would see it: through transform_query_key, cut out of its row.
 std::vector<float> query_at(const PositionScheme& scheme, const AttentionShape& shape, int64_t layer, int64_t head,
                             int64_t position, const std::vector<float>& content) {
@@ -57,6 +53,10 @@ std::vector<float> added_scores(const PositionScheme& scheme, const AttentionSha
 std::vector<float> no_content(const AttentionShape& shape) { return std::vector<float>(shape.head_dim); }
 
 }  // namespace
+
+double product(std::span<const double> a, std::span<const double> b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
 
 void require_positions(const PositionScheme& scheme, int64_t positions) {
   if (positions <= scheme.max_positions()) return;

@@ -54,15 +54,11 @@ std::vector<double> sorted_sizes(std::vector<double> values) {
 
 // Where the sine and the cosine of a pair are.
 std::pair<int64_t, int64_t> channels_of(const PositionScheme& scheme, int64_t pair, int64_t d_model) {
-  if (param_of(scheme, "layout", "interleaved") == "concat") return {pair, d_model / 2 + pair};
+  if (scheme.facts().param("layout", "interleaved") == "concat") return {pair, d_model / 2 + pair};
   return {2 * pair, 2 * pair + 1};
 }
 
 std::string percent(double share) { return fixed(100 * share, 1) + " %"; }
-
-void note_example(Figure& figure, const PictureInput& input) {
-  if (input.example) figure.notes.push_back("An example: a seeded table, not a trained one.");
-}
 
 }  // namespace
 
@@ -91,7 +87,7 @@ Figure draw_heat_map(const PictureInput& input) {
   if (cut)
     figure.notes.push_back("Full colour is " + fixed(usual, 3) + " or more; the largest is " + fixed(sizes.back(), 3) +
                            ".");
-  note_example(figure, input);
+  note_example(figure, input, "a seeded table, not a trained one");
   return figure;
 }
 
@@ -311,7 +307,7 @@ Figure draw_components(const PictureInput& input) {
   figure.panels.emplace_back(std::move(values));
   figure.notes = {std::to_string(count) + " positions, " + added.width() +
                   ", centred. Share of variance in the first three: " + percent(three) + "."};
-  note_example(figure, input);
+  note_example(figure, input, "a seeded table, not a trained one");
   return figure;
 }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/words.h"
 #include "ordinal/error.h"
-#include "report/text.h"
 #include "study/pictures/example_tables.h"
 
 namespace ordinal {
@@ -51,8 +51,8 @@ const Picture& find_picture(std::string_view kind, std::string_view spec) {
     if (kind.empty() || kind == picture.name) return picture;
     names += (names.empty() ? "" : ", ") + std::string(picture.name);
   }
-  throw Error("there is no picture '" + report::escaped(kind) + "' of position scheme '" + scheme + "'", names,
-              report::escaped(kind), "leave --kind out for the scheme's own picture");
+  throw Error("there is no picture '" + escaped(kind) + "' of position scheme '" + scheme + "'", names, escaped(kind),
+              "leave --kind out for the scheme's own picture");
 }
 
 std::shared_ptr<const PositionScheme> make_picture_scheme(const PictureInput& input, const AttentionShape& shape,
@@ -69,7 +69,7 @@ std::shared_ptr<const PositionScheme> make_picture_scheme(const PictureInput& in
   } catch (const Error&) {
     if (lacking.empty()) throw;
   }
-  throw Error("a picture of " + report::escaped(spec) + " needs tensors, and there is no model", lacking, "no -m",
+  throw Error("a picture of " + escaped(spec) + " needs tensors, and there is no model", lacking, "no -m",
               "-m MODEL with these tensors, or --example for made-up ones");
 }
 
@@ -97,9 +97,8 @@ Figure draw_picture(const Picture& picture, const PictureInput& input) {
   return figure;
 }
 
-std::string param_of(const PositionScheme& scheme, std::string_view key, std::string_view otherwise) {
-  const auto param = std::ranges::find(scheme.facts().params, key, &SchemeParam::key);
-  return param == scheme.facts().params.end() ? std::string(otherwise) : param->value;
+void note_example(Figure& figure, const PictureInput& input, const std::string& what) {
+  if (input.example) figure.notes.push_back("An example: " + what + ".");
 }
 
 Chart bar_chart(std::string title, std::string x_title, std::string y_title, std::vector<std::string> labels,

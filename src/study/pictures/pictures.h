@@ -74,7 +74,7 @@ Figure draw_loss(const PictureInput& input);
 // Shared by them.
 std::vector<int64_t> heads_of(const PictureInput& input);     // the one asked for, or all
 std::vector<double> count_from(double first, int64_t count);  // first, first + 1, ...
-std::string param_of(const PositionScheme& scheme, std::string_view key, std::string_view otherwise);
+void note_example(Figure& figure, const PictureInput& input, const std::string& what);
 
 // A chart with a bar for each label.
 Chart bar_chart(std::string title, std::string x_title, std::string y_title, std::vector<std::string> labels,
