@@ -232,7 +232,7 @@ Measured run_bench(const std::shared_ptr<const Model>& model, std::string_view s
     session.rewind(options.depth);
     for (Session& other : others) other.rewind(options.depth);
     start = Clock::now();
-    with_threads(result.n_threads, [&] {
+    with_threads(session.options().n_threads, [&] {
       for (const TokenId& step : steps) {
         std::ranges::fill(parts, Session::Part{&session, {&step, 1}});
         for (size_t i = 0; i < others.size(); ++i) parts[i + 1].session = &others[i];
