@@ -54,6 +54,9 @@ struct SchemeFacts {
   std::vector<SchemeParam> params;   // in the scheme's order
   std::vector<std::string> remarks;  // what follows from them: "context 1024 -> 4096"
   std::vector<std::string> tensors;  // names of the tensors it reads
+
+  // The value of a parameter, or `otherwise` when the scheme has none of that name.
+  std::string param(std::string_view key, std::string_view otherwise = "") const;
 };
 
 // Why a scheme has a last position, and what goes further; for errors.

@@ -25,12 +25,6 @@ void append(Checks& checks, Checks more) {
   checks.insert(checks.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-std::string param_of(const SchemeFacts& facts, std::string_view key) {
-  for (const SchemeParam& param : facts.params)
-    if (param.key == key) return param.value;
-  return "";
-}
-
 // The names of the schemes in a spec, the first and those of some layers.
 std::vector<std::string> names_in(std::string_view spec) {
   const LayeredSpec parsed = parse_layered_spec(spec);
@@ -51,7 +45,7 @@ Subject subject_of(std::shared_ptr<const Model> model, std::string_view spec, in
 // Whether a single layer may be blind to the order of three words before it, since their distances share an entry.
 bool merges_near_distances(const SchemeFacts& facts) {
   const auto below = [&](const char* key, int64_t most) {
-    const std::string value = param_of(facts, key);
+    const std::string value = facts.param(key);
     return !value.empty() && value.find_first_not_of("0123456789") == std::string::npos && std::stoll(value) <= most;
   };
   return below("clip", 2) || below("clamp", 2) || below("buckets", 6);
@@ -125,8 +119,8 @@ void add_alibi(Checks& checks, std::string_view spec) {
                                .trained_length = 1024,
                                .length = kLength};
     const std::shared_ptr<const PositionScheme> scheme = make_position_scheme(spec, shape, {});
-    const bool naive = param_of(scheme->facts(), "slopes") == "naive";
-    const std::vector<double> slopes = alibi_slopes(heads, std::stod(param_of(scheme->facts(), "max_bias")), naive);
+    const bool naive = scheme->facts().param("slopes") == "naive";
+    const std::vector<double> slopes = alibi_slopes(heads, std::stod(scheme->facts().param("max_bias")), naive);
     const ScorePenalty engine = engine_penalty(scheme, scheme->spec(), heads);
     checks.push_back(check_slopes(engine, slopes));
     append(checks, check_geometric(formula_penalty(slopes, scheme->spec()), slopes));

@@ -20,7 +20,7 @@ int64_t whole_param(const SchemeFacts& facts, std::string_view key, int64_t othe
 }
 
 std::vector<float> noise(int64_t count, double size, RandomNumbers& random) {
-  std::vector<float> values(static_cast<size_t>(count));
+  std::vector<float> values(count);
   for (float& value : values) value = static_cast<float>(size * random.normal());
   return values;
 }
@@ -33,8 +33,7 @@ std::vector<float> waves(int64_t rows, int64_t cols, RandomNumbers& random) {
     const double phase = 2 * std::numbers::pi * random.uniform();
     for (int64_t r = 0; r < rows; ++r) {
       const double part = static_cast<double>(r) / static_cast<double>(rows);
-      values[static_cast<size_t>(r * cols + c)] +=
-          static_cast<float>(size * std::cos(2 * std::numbers::pi * rounds * part + phase));
+      values[r * cols + c] += static_cast<float>(size * std::cos(2 * std::numbers::pi * rounds * part + phase));
     }
   }
   return values;
@@ -44,9 +43,8 @@ std::vector<float> falling_bias(int64_t rows, int64_t heads, RandomNumbers& rand
   std::vector<float> values = noise(rows * heads, 0.08, random);
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t h = 0; h < heads; ++h)
-      values[static_cast<size_t>(r * heads + h)] -=
-          static_cast<float>(1.5 * std::log1p(static_cast<double>(r)) * static_cast<double>(h) /
-                             static_cast<double>(std::max<int64_t>(1, heads - 1)));
+      values[r * heads + h] -= static_cast<float>(1.5 * std::log1p(static_cast<double>(r)) * static_cast<double>(h) /
+                                                  static_cast<double>(std::max<int64_t>(1, heads - 1)));
   return values;
 }
 
@@ -55,8 +53,7 @@ std::vector<float> shrinking_vectors(int64_t clip, int64_t cols, RandomNumbers& 
   std::vector<float> values = noise((2 * clip + 1) * cols, 0.3, random);
   for (int64_t r = 0; r <= 2 * clip; ++r)
     for (int64_t c = 0; c < cols; ++c)
-      values[static_cast<size_t>(r * cols + c)] /=
-          static_cast<float>(1 + 0.15 * std::abs(static_cast<double>(r - clip)));
+      values[r * cols + c] /= static_cast<float>(1 + 0.15 * std::abs(static_cast<double>(r - clip)));
   return values;
 }
 
@@ -78,7 +75,7 @@ ExampleTables::ExampleTables(std::string_view spec, const AttentionShape& shape)
       noise(heads * width * shape.d_model, 1 / std::sqrt(static_cast<double>(shape.d_model)), random));
   add("attn_xl_u.weight", heads, width, noise(heads * width, 0.5, random));
   add("attn_xl_v.weight", heads, width, noise(heads * width, 0.5, random));
-  std::vector<float> within(static_cast<size_t>(pairs), 1.0f), beyond = within;
+  std::vector<float> within(pairs, 1.0f), beyond = within;
   for (size_t i = 0; i < beyond.size(); ++i)
     beyond[i] = static_cast<float>(std::pow(4, static_cast<double>(i) / static_cast<double>(beyond.size())));
   add("rope_factors_short.weight", 0, pairs, within);

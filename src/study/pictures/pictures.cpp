@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/words.h"
 #include "ordinal/error.h"
-#include "report/text.h"
 #include "study/pictures/example_tables.h"
 
 namespace ordinal {
@@ -51,8 +51,8 @@ const Picture& find_picture(std::string_view kind, std::string_view spec) {
     if (kind.empty() || kind == picture.name) return picture;
     names += (names.empty() ? "" : ", ") + std::string(picture.name);
   }
-  throw Error("there is no picture '" + report::escaped(kind) + "' of position scheme '" + scheme + "'", names,
-              report::escaped(kind), "leave --kind out for the scheme's own picture");
+  throw Error("there is no picture '" + escaped(kind) + "' of position scheme '" + scheme + "'", names, escaped(kind),
+              "leave --kind out for the scheme's own picture");
 }
 
 std::shared_ptr<const PositionScheme> make_picture_scheme(const PictureInput& input, const AttentionShape& shape,
@@ -69,7 +69,7 @@ std::shared_ptr<const PositionScheme> make_picture_scheme(const PictureInput& in
   } catch (const Error&) {
     if (lacking.empty()) throw;
   }
-  throw Error("a picture of " + report::escaped(spec) + " needs tensors, and there is no model", lacking, "no -m",
+  throw Error("a picture of " + escaped(spec) + " needs tensors, and there is no model", lacking, "no -m",
               "-m MODEL with these tensors, or --example for made-up ones");
 }
 
@@ -79,26 +79,26 @@ std::vector<int64_t> heads_of(const PictureInput& input) {
     throw Error("there is no head " + std::to_string(*input.head), "heads 0 to " + std::to_string(count - 1),
                 "--head " + std::to_string(*input.head));
   if (input.head) return {*input.head};
-  std::vector<int64_t> heads(static_cast<size_t>(count));
+  std::vector<int64_t> heads(count);
   std::iota(heads.begin(), heads.end(), int64_t{0});
   return heads;
 }
 
 std::vector<double> count_from(double first, int64_t count) {
-  std::vector<double> numbers(static_cast<size_t>(count));
+  std::vector<double> numbers(count);
   std::iota(numbers.begin(), numbers.end(), first);
   return numbers;
 }
 
-Figure figure_of(const std::string& kind, const std::string& spec, std::string title, std::string description) {
-  std::string id = "ordinal-" + kind + "-";
-  for (const char c : spec) id += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
-  return {.id = std::move(id), .title = std::move(title), .description = std::move(description)};
+Figure draw_picture(const Picture& picture, const PictureInput& input) {
+  Figure figure = picture.draw(input);
+  figure.id = "ordinal-" + std::string(picture.name) + "-";
+  for (const char c : input.spec) figure.id += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
+  return figure;
 }
 
-std::string param_of(const PositionScheme& scheme, std::string_view key, std::string_view otherwise) {
-  const auto param = std::ranges::find(scheme.facts().params, key, &SchemeParam::key);
-  return param == scheme.facts().params.end() ? std::string(otherwise) : param->value;
+void note_example(Figure& figure, const PictureInput& input, const std::string& what) {
+  if (input.example) figure.notes.push_back("An example: " + what + ".");
 }
 
 Chart bar_chart(std::string title, std::string x_title, std::string y_title, std::vector<std::string> labels,
