@@ -191,8 +191,7 @@ void add_positions(ModelDraft& draft, Weights& weights, const Gpt2Config& facts,
   const ModelConfig& c = draft.config;
   std::map<std::string, TensorView, std::less<>> views;
   const auto add = [&](const std::string& name, const Stored& at, std::vector<int64_t> shape) {
-    draft.tensors.push_back(shape.size() == 1 ? vector_source(name, at, shape[0], note)
-                                              : rows_source(name, at, shape[0], shape[1], note));
+    draft.tensors.push_back(table_source(name, at, shape, note));
     views[name] = {.name = name,
                    .dtype = at.dtype,
                    .layout = Layout::rows,
@@ -200,18 +199,22 @@ void add_positions(ModelDraft& draft, Weights& weights, const Gpt2Config& facts,
                    .data = at.file->bytes().data() + at.offset,
                    .bytes = 0};
   };
-  const auto has_rows = [](const std::string& spec) { return spec.starts_with("learned") || spec == "hierarchical"; };
-  if (std::ranges::any_of(facts.trained_positions, has_rows))
-    add("position_embd.weight", weights.take("wpe.weight", {c.max_seq_len, c.d_model}), {c.max_seq_len, c.d_model});
+  const AttentionShape shape = attention_shape(c, c.max_seq_len);
+  const std::string positions = "position_embd.weight";
+  const auto reads_positions = [&](const std::string& spec) {
+    const SchemeFacts scheme = describe_position_scheme(spec.substr(0, spec.find(';')), shape);
+    return std::ranges::count(scheme.tensors, positions, &SchemeTensor::name) > 0;
+  };
+  if (std::ranges::any_of(facts.trained_positions, reads_positions))
+    add(positions, weights.take("wpe.weight", {c.max_seq_len, c.d_model}), {c.max_seq_len, c.d_model});
   for (const std::string& name : weights.tables()) {
-    const std::vector<int64_t> shape = weights.at(name).shape;
-    if (shape.empty() || shape.size() > 2)
-      throw Error("the position table " + in_quotes(name) + " has a shape that no scheme reads", "1 or 2 dimensions",
-                  shape_text(shape));
-    add(name.substr(kTablePrefix.size()), weights.take(name, shape), shape);
+    const std::vector<int64_t> sizes = weights.at(name).shape;
+    if (sizes.empty() || sizes.size() > 3)
+      throw Error("the position table " + in_quotes(name) + " has a shape that no scheme reads", "1 to 3 dimensions",
+                  shape_text(sizes));
+    add(name.substr(kTablePrefix.size()), weights.take(name, sizes), sizes);
   }
 
-  const AttentionShape shape = attention_shape(c, c.max_seq_len);
   const auto canonical = [&](const std::string& spec) {
     return make_position_scheme(spec, shape,
                                 [&](std::string_view name) {

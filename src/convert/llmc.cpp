@@ -177,7 +177,7 @@ ModelDraft read_llmc(const std::string& path, const ImportOptions& options) {
   draft.tensors.push_back(
       rows_source("token_embd.weight", blocks.token_embd, header.vocab, header.width, options.note));
   draft.tensors.push_back(
-      rows_source("position_embd.weight", blocks.position_embd, header.context, header.width, options.note));
+      table_source("position_embd.weight", blocks.position_embd, {header.context, header.width}, options.note));
   for (int64_t layer = 0; layer < header.layers; ++layer) add_layer(draft, blocks, layer, options.note);
   draft.tensors.push_back(vector_source("output_norm.weight", blocks.final_w, header.width, options.note));
   draft.tensors.push_back(vector_source("output_norm.bias", blocks.final_b, header.width, options.note));

@@ -65,6 +65,14 @@ TensorSource rows_source(const std::string& name, const Stored& at, int64_t outp
           }};
 }
 
+TensorSource table_source(const std::string& name, const Stored& at, const std::vector<int64_t>& shape,
+                          const Note& note) {
+  TensorSource source = rows_source(name, at, 1, shape.back(), note);
+  source.shape = shape;
+  source.is_table = true;
+  return source;
+}
+
 TensorSource columns_source(const std::string& name, const Stored& at, const Columns& columns, const Note& note) {
   const auto watch = std::make_shared<Watch>(name, note);
   return {name,

@@ -39,6 +39,10 @@ TensorSource vector_source(const std::string& name, const Stored& at, int64_t co
 // [outputs, inputs] stored in that order.
 TensorSource rows_source(const std::string& name, const Stored& at, int64_t outputs, int64_t inputs, const Note& note);
 
+// A table that a position scheme reads, of one to three dimensions.
+TensorSource table_source(const std::string& name, const Stored& at, const std::vector<int64_t>& shape,
+                          const Note& note);
+
 // [outputs, inputs] stored as columns: output n is column `first` + n of `inputs` rows of `width` numbers each.
 struct Columns {
   int64_t inputs, width, first, outputs;

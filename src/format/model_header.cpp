@@ -118,7 +118,7 @@ TensorPart read_tensor(JsonReader& reader) {
                            {"shape",
                             [&] {
                               reader.array("shape", [&] {
-                                if (tensor.shape.size() == 2) reader.fail("shape", "one or two sizes", "more");
+                                if (tensor.shape.size() == 3) reader.fail("shape", "one to three sizes", "more");
                                 tensor.shape.push_back(reader.integer("shape"));
                               });
                             }},

@@ -2,6 +2,7 @@
 #include "study/compare/compare.h"
 
 #include <algorithm>
+#include <iterator>
 #include <cmath>
 #include <map>
 #include <set>
@@ -187,8 +188,8 @@ void add_schemes(const Model& model, const std::vector<std::string>& specs, int6
     if (stand.scheme) {
       scheme.kind = stand.scheme->facts().kind;
       scheme.remarks = stand.scheme->facts().remarks;
-      for (const std::string& tensor : stand.scheme->facts().tensors)
-        scheme.table_bytes += model.file().find(tensor)->bytes;
+      for (const SchemeTensor& tensor : stand.scheme->facts().tensors)
+        scheme.table_bytes += model.file().find(tensor.name)->bytes;
     }
     result.schemes.push_back(std::move(scheme));
   };
@@ -205,9 +206,7 @@ std::vector<std::string> default_positions(const Model& model) {
   const ModelNotes& notes = model.file().notes();
   std::vector<std::string> specs = {notes.position};
   specs.insert(specs.end(), notes.trained_positions.begin(), notes.trained_positions.end());
-  if (notes.trained_positions.size() == 1)
-    for (const SchemeInfo& info : position_schemes())
-      if (info.tensors.empty() && info.kind != "lab") specs.emplace_back(info.name);
+  if (notes.trained_positions.size() == 1) std::ranges::move(schemes_without_tensors(), std::back_inserter(specs));
   return specs;
 }
 

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "ordinal/error.h"
+#include "position/tables.h"
 #include "report/text.h"
-#include "study/pictures/example_tables.h"
 
 namespace ordinal::cli {
 namespace {
@@ -59,18 +59,14 @@ std::shared_ptr<const PositionScheme> make_picture_scheme(const PictureInput& in
                                                           const std::string& spec) {
   if (input.model)
     return make_position_scheme(spec, shape, [&](std::string_view name) { return input.model->file().find(name); });
-  if (input.example) return make_position_scheme(spec, shape, ExampleTables(spec, shape).lookup());
-  std::string lacking;
-  try {
-    return make_position_scheme(spec, shape, [&](std::string_view name) -> const TensorView* {
-      lacking += (lacking.empty() ? "" : ", ") + std::string(name);
-      return nullptr;
-    });
-  } catch (const Error&) {
-    if (lacking.empty()) throw;
+  const std::vector<Table> tables = made_up_tables(spec, shape);
+  if (!tables.empty() && !input.example) {
+    std::string lacking;
+    for (const Table& table : tables) lacking += (lacking.empty() ? "" : ", ") + table.name;
+    throw Error("a picture of " + report::escaped(spec) + " needs tensors, and there is no model", lacking, "no -m",
+                "-m MODEL with these tensors, or --example for made-up ones");
   }
-  throw Error("a picture of " + report::escaped(spec) + " needs tensors, and there is no model", lacking, "no -m",
-              "-m MODEL with these tensors, or --example for made-up ones");
+  return make_position_scheme(spec, shape, lookup_in(tables));
 }
 
 std::vector<int64_t> heads_of(const PictureInput& input) {
