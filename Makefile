@@ -212,8 +212,8 @@ bench: all  ## tokens per second of a model of GPT-2's shape, per kind of weight
 bench-peers: all build/venv/peers.ok  ## the same work in llama.cpp, transformers, ctranslate2 and onnxruntime, in one run
 	build/venv/bin/python tools/bench_peers.py $(B)/ordinal $(PEERS)
 
-cxx_files := $(wildcard include/ordinal/*.h src/*/*.h src/*/*.cpp src/*/*/*.h src/*/*/*.cpp tests/*.h tests/*.cpp tests/*/*.h tests/*/*.cpp \
-  tools/*.cpp tools/fuzz/*.h tools/fuzz/*.cpp)
+cxx_files := $(wildcard include/ordinal/*.h src/*/*.h src/*/*.cpp src/*/*/*.h src/*/*/*.cpp tests/*.h tests/*.cpp \
+  tests/*/*.h tests/*/*.cpp tools/*.cpp tools/fuzz/*.h tools/fuzz/*.cpp)
 lint: lint-rules tidy each  ## house rules, layers, formatting, clang-tidy, every file by itself
 lint-rules: build/venv/lint.ok
 	@build/venv/bin/clang-format --dry-run -Werror $(cxx_files)

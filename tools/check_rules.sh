@@ -56,6 +56,12 @@ for file in $(find tools -name '*.py' -o -name '*.sh' | sort) .ci/run; do
   case $(sed -n 2p "$file") in '# '* | '"""'*) ;; *) echo "$file" ;; esac
 done | rule 'the line after the shebang says what the script is for'
 
+# Links and pictures of the pages: [text](path), ![text](path), <img src="path">; not those into the web or the page.
+for page in $(git ls-files '*.md'); do
+  { search -oE '\]\([^()# ]+' "$page"; search -oE 'src="[^"]+' "$page"; } | sed -E 's/^(\]\(|src=")//' | search -vE '^[a-z]+:' |
+    while read -r target; do [ -e "$(dirname "$page")/$target" ] || echo "$page: $target"; done
+done | rule 'what a page links to exists'
+
 limit() {  # FILE LINES
   local lines
   lines=$(wc -l <"$1")

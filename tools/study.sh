@@ -4,9 +4,9 @@
 #   tools/study.sh TRAIN.txt VALID.txt [WORK_FOLDER]
 #
 # Every run has the same first weights, the same batches in the same order and the same budget (tools/train.py); only
-# the scheme differs. Writes WORK_FOLDER/study.md, the tables of README.md, and models/study/perplexity.svg, its chart, from
-# `ordinal compare` on the held-out text. An interrupted run goes on where it was. PYTHON names the interpreter, see
-# tools/training_python.sh.
+# the scheme differs. Writes WORK_FOLDER/study.md, the tables of models/study/README.md, and perplexity.svg beside that
+# page, from `ordinal compare` on the held-out text. An interrupted run goes on where it was. PYTHON names the interpreter,
+# see tools/training_python.sh.
 set -eu
 
 if [ $# -lt 2 ]; then

@@ -58,8 +58,10 @@ struct TokenizerData {
   std::vector<TokenId> special_ids;  // ids that text never becomes unless asked; pieces hold their names
   std::string split = "gpt2";        // how text is cut before merging: gpt2 or none (bpe)
   bool add_prefix_space = false;     // a space before the text (bpe)
-  bool adds_bos = false;             // encoding puts bos_id first (scores)
+  bool adds_bos = false;             // encoding puts bos_id first
+  bool adds_eos = false;             // and eos_id last
   TokenId bos_id = -1;
+  TokenId eos_id = -1;
   TokenId unknown_id = -1;
 };
 

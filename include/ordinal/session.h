@@ -37,7 +37,7 @@ struct SessionOptions {
   std::shared_ptr<const PositionScheme> scheme = {};
   int64_t capacity = 0;         // most tokens held at once; 0: the trained length
   int64_t first_position = 0;   // position of the first token
-  int n_threads = 0;            // 0: as many as the process may use at once
+  int n_threads = 0;            // 0: as OpenMP's variables say, no more than there are processors
   int64_t chunk = 256;          // most rows of one forward pass
   Dtype kv_dtype = Dtype::f32;  // kind that keys and values are kept in; f16 and bf16 take half the memory
   Observer observer = {};

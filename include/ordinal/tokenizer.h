@@ -15,7 +15,7 @@ namespace ordinal {
 
 struct EncodeOptions {
   bool parse_special = false;  // names of special tokens in the text become their ids
-  bool add_bos = true;         // put bos_id first where the tokenizer does that (TokenizerData::adds_bos)
+  bool add_bos = true;         // put bos_id first and eos_id last where the tokenizer does that (adds_bos, adds_eos)
 };
 
 // One token of a text: its id and the bytes of the text it stands for, [begin, end).

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "format/json_reader.h"
-#include "format/words.h"
+#include "base/json.h"
+#include "base/words.h"
 #include "ordinal/error.h"
 
 namespace ordinal::cli {
@@ -31,7 +31,8 @@ struct TextLine {
 
 class TextLines {
  public:
-  explicit TextLines(std::string_view text) : text_(text) {}
+  // A byte order mark in front is no part of the first line.
+  explicit TextLines(std::string_view text) : text_(text), at_(text.starts_with("\xef\xbb\xbf") ? 3 : 0) {}
 
   std::optional<TextLine> next() {
     if (at_ == text_.size()) return std::nullopt;
@@ -44,7 +45,7 @@ class TextLines {
 
  private:
   std::string_view text_;
-  size_t at_ = 0;
+  size_t at_;
   int64_t number_ = 0;
 };
 
@@ -53,7 +54,7 @@ class LineParser {
  public:
   LineParser(const TextLine& line, const BatchInput& input, const GenerateCommand& command, const OpenedModel& opened,
              const Session& session)
-      : reader_(line.text, input.name, line.number),
+      : document_(parse_json(line.text, input.name, line.number)),
         name_(input.name),
         command_(command),
         opened_(opened),
@@ -62,61 +63,62 @@ class LineParser {
         request_{{}, command.generate} {}
 
   void parse() {
+    const Json& json = document_;
+    check_members(json, "the request", {},
+                  {{"prompt", "ids", "id", "n", "temp", "top_k", "top_p", "min_p", "seed", "stop"}});
     GenerateOptions& options = request_.options;
     SamplerOptions& sampler = options.sampler;
-    const size_t begin = reader_.position();
-    std::string where = place(begin);  // of the prompt
+    const Json* prompt = &json;
     int sources = 0;
-    const auto prompt = [&] { ++sources, where = place(reader_.position()); };
-    const auto setting = [&](const char* key, auto read) {
-      return JsonMember{key, [this, read] { checked(read); }, false};
-    };
-    reader_.object("the request",
-                   {{"prompt", [&] { prompt(), text_ = reader_.string("the prompt"); }, false},
-                    {"ids", [&] { prompt(), read_ids(); }, false},
-                    {"id", [&] { line_.id = reader_.any_value("the id"); }, false},
-                    setting("n", [&] { options.max_new_tokens = reader_.integer("the number of new tokens"); }),
-                    setting("temp", [&] { sampler.temperature = reader_.number("the temperature"); }),
-                    setting("top_k", [&] { sampler.top_k = reader_.integer("top-k"); }),
-                    setting("top_p", [&] { sampler.top_p = reader_.number("top-p"); }),
-                    setting("min_p", [&] { sampler.min_p = reader_.number("min-p"); }),
-                    setting("seed", [&] { sampler.seed = reader_.natural("the seed"), line_.seeded = true; }),
-                    setting("stop", [&] {
-                      options.stop.clear();
-                      reader_.array("stop strings", [&] { options.stop.push_back(reader_.string("a stop string")); });
-                    })});
-    reader_.end();
+    for (const auto& [key, value] : json.items()) {
+      if (key == "prompt") {
+        prompt = &value, ++sources;
+        text_ = text(value, "the prompt");
+      } else if (key == "ids") {
+        prompt = &value, ++sources;
+        read_ids(value);
+      } else if (key == "id") {
+        line_.id = value.raw();
+      } else if (key == "n") {
+        options.max_new_tokens = whole_number(value, "the number of new tokens");
+      } else if (key == "temp") {
+        sampler.temperature = number_f32(value, "the temperature");
+      } else if (key == "top_k") {
+        sampler.top_k = whole_number(value, "top-k");
+      } else if (key == "top_p") {
+        sampler.top_p = number_f32(value, "top-p");
+      } else if (key == "min_p") {
+        sampler.min_p = number_f32(value, "min-p");
+      } else if (key == "seed") {
+        sampler.seed = natural(value, "the seed");
+        line_.seeded = true;
+      } else {
+        options.stop.clear();
+        for (const Json& string : array(value, "stop strings")) options.stop.push_back(text(string, "a stop string"));
+      }
+      at_place(place(value), [&] { check_generate_options(options, session_.model().config().vocab_size); });
+    }
     if (sources != 1)
-      throw Error(place(begin) + ": the request has " + (sources == 0 ? "no prompt" : "two prompts"),
+      throw Error(place(json) + ": the request has " + (sources == 0 ? "no prompt" : "two prompts"),
                   "one of \"prompt\", a text, and \"ids\", an array", sources == 0 ? "neither" : "both",
                   "{\"prompt\": \"Once upon a time\"}");
-    at_place(where, [&] { settle_prompt(); });
+    at_place(place(*prompt), [&] { settle_prompt(); });
   }
 
   BatchLine line() { return std::move(line_); }
   BatchRequest request() { return std::move(request_); }
 
  private:
-  std::string place(size_t at) const { return name_ + ", " + reader_.place(at); }
+  std::string place(const Json& value) const { return name_ + ", " + value.place(); }
 
-  // Reads a value and looks whether the generator takes it, so that the column is that of the value.
-  template <class Read>
-  void checked(const Read& read) {
-    const std::string where = place(reader_.position());
-    read();
-    at_place(where, [&] { check_generate_options(request_.options, session_.model().config().vocab_size); });
-  }
-
-  void read_ids() {
+  void read_ids(const Json& ids) {
     const int64_t vocab_size = session_.model().config().vocab_size;
-    reader_.array("the ids of the prompt", [&] {
-      const std::string where = place(reader_.position());
-      const int64_t id = reader_.integer("a token id");
+    for (const Json& json : array(ids, "the ids of the prompt")) {
+      const int64_t id = whole_number(json, "a token id");
       if (id < 0 || id >= vocab_size)
-        throw Error(where + ": this is no token id of the model", "0 to " + std::to_string(vocab_size - 1),
-                    std::to_string(id));
+        json.fail("this is no token id of the model", "0 to " + std::to_string(vocab_size - 1), std::to_string(id));
       request_.prompt.push_back(static_cast<TokenId>(id));
-    });
+    }
   }
 
   void settle_prompt() {
@@ -134,7 +136,7 @@ class LineParser {
     check_batch_request(request_, session_, opened_.tokenizer.get());
   }
 
-  JsonReader reader_;
+  const JsonDocument document_;
   const std::string& name_;
   const GenerateCommand& command_;
   const OpenedModel& opened_;
@@ -154,25 +156,22 @@ struct Written {
 
 Written parse_result(const TextLine& line, const std::string& name) {
   Written written;
-  JsonReader reader(line.text, name, line.number);
-  reader.any_object("a result", [&](const std::string& key) {
+  const JsonDocument result = parse_json(line.text, name, line.number);
+  for (const auto& [key, value] : object(result, "a result").items()) {
     if (key == "line")
-      written.line = reader.integer("the line");
+      written.line = whole_number(value, "the line");
     else if (key == "id")
-      written.id = reader.any_value("the id");
+      written.id = value.raw();
     else if (key == "seed")
-      written.seed = reader.natural("the seed");
+      written.seed = natural(value, "the seed");
     else if (key == "model")
-      written.model = reader.string("the model");
+      written.model = text(value, "the model");
     else if (key == "position")
-      written.position = reader.string("the position scheme");
+      written.position = text(value, "the position scheme");
     else if (key == "prompt_ids")
-      reader.array("the prompt's ids",
-                   [&] { written.prompt.push_back(static_cast<TokenId>(reader.integer("a token id"))); });
-    else
-      reader.any_value("a value");
-  });
-  reader.end();
+      for (const Json& id : array(value, "the prompt's ids"))
+        written.prompt.push_back(whole_number_32(id, "a token id"));
+  }
   return written;
 }
 

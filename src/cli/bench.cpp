@@ -19,38 +19,12 @@ auto all_of(const std::string& list, Parse parse) {
   return values;
 }
 
-report::Measured measured_of(const BenchResult& r) {
-  return {.shape = r.shape,
-          .dtype = r.dtype,
-          .kv_dtype = r.kv_dtype,
-          .isa = r.isa,
-          .threads = r.n_threads,
-          .prompt = r.prompt,
-          .decode = r.decode,
-          .depth = r.depth,
-          .sequences = r.sequences,
-          .prefill_tokens_per_s = r.prefill_tokens_per_s,
-          .decode_tokens_per_s = r.decode_tokens_per_s,
-          .weight_bytes = r.weight_bytes,
-          .read_gb_per_s = r.read_gb_per_s,
-          .gflops = r.gflops,
-          .peak_rss_mb = r.peak_rss_mb,
-          .cache_bytes = r.cache_bytes,
-          .attention_gb_per_s = r.attention_gb_per_s,
-          .machine_read_gb_per_s = r.machine.read_gb_per_s,
-          .machine_read_one_stream_gb_per_s = r.machine.read_one_stream_gb_per_s,
-          .machine_gflops = r.machine.gflops,
-          .machine_int8_gops = r.machine.int8_gops,
-          .of_peak = r.of_peak(),
-          .of_read = r.of_read()};
-}
-
-std::string table_of(const std::vector<report::Measured>& rows) {
+std::string table_of(const std::vector<Measured>& rows) {
   std::vector<std::vector<std::string>> cells = {{"shape", "kind", "kv", "isa", "threads", "depth", "prompt",
                                                   "prefill t/s", "GFLOP/s", "of peak", "seqs", "decode t/s", "GB/s",
                                                   "of read", "attn GB/s", "peak MB"}};
   const auto percent = [](double part) { return report::fixed(100 * part, 0) + " %"; };
-  for (const report::Measured& r : rows)
+  for (const Measured& r : rows)
     cells.push_back({r.shape, r.dtype, r.kv_dtype, r.isa, std::to_string(r.threads), std::to_string(r.depth),
                      std::to_string(r.prompt), report::fixed(r.prefill_tokens_per_s, 1), report::fixed(r.gflops, 1),
                      percent(r.of_peak), std::to_string(r.sequences), report::fixed(r.decode_tokens_per_s, 1),
@@ -91,7 +65,7 @@ void define(Parser& parser, Options& o, const std::string& shapes) {
 struct Runner {
   const Notes& notes;
   bool only = false;  // no other combinations
-  std::vector<report::Measured> rows = {};
+  std::vector<Measured> rows = {};
 
   void run(const std::shared_ptr<const Model>& model, const std::string& name, const BenchOptions& options) {
     const int64_t capacity = options.depth + std::max(options.prompt, options.decode);
@@ -101,7 +75,7 @@ struct Runner {
     try {
       check_memory(model->config(), capacity, options.kv_dtype, options.sequences);
       announce_memory(model->config(), capacity, options.kv_dtype, options.sequences, notes);
-      rows.push_back(measured_of(ordinal::run_bench(model, name, options, {})));
+      rows.push_back(ordinal::run_bench(model, name, options, {}));
     } catch (const Error& error) {  // of several the others still count
       if (only) throw;
       const std::string text = error.what();

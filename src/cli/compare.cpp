@@ -7,10 +7,10 @@
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "cli/texts.h"
-#include "draw/svg.h"
 #include "ordinal/error.h"
 #include "report/compared_html.h"
 #include "report/compared_text.h"
+#include "report/json.h"
 #include "report/text.h"
 #include "study/pictures/pictures.h"
 
@@ -43,20 +43,20 @@ std::string command_line(Arguments arguments) {
 }
 
 // Each scheme's own picture, in this model's numbers; none for those that are of a text.
-std::vector<report::SchemePicture> pictures_of(const report::Compared& result, const OpenedModel& opened) {
+std::vector<SchemePicture> pictures_of(const Compared& result, const OpenedModel& opened) {
   const ModelConfig& c = opened.model->config();
-  std::vector<report::SchemePicture> drawn;
-  for (const report::ComparedScheme& scheme : result.schemes) {
-    if (scheme.standing == report::Standing::refused || scheme.position.find(';') != std::string::npos) continue;
+  std::vector<SchemePicture> drawn;
+  for (const ComparedScheme& scheme : result.schemes) {
+    if (scheme.standing == Standing::refused || scheme.position.find(';') != std::string::npos) continue;
     const Picture& picture = find_picture("", scheme.position);
     if (picture.needs_text) continue;
     PictureInput input;
     input.spec = scheme.position;
     input.model = opened.model;
     input.shape = attention_shape(c, c.max_seq_len);
-    report::Figure figure = picture.draw(input);
+    Figure figure = picture.draw(input);
     figure.id = "scheme-" + std::to_string(drawn.size() + 1);
-    drawn.push_back({scheme.position, report::to_svg(figure, report::SvgPlace::page), figure.description});
+    drawn.push_back({scheme.position, std::move(figure)});
   }
   return drawn;
 }
@@ -120,7 +120,7 @@ int run_compare(Arguments arguments) {
   if (!prompt.empty()) options.prompt = opened.tokenizer->encode(prompt, {.parse_special = o.texts.special});
 
   Progress progress("comparing", o.quiet);
-  report::Compared result = compare(opened.model, *opened.tokenizer, stream, options, [&](int64_t done, int64_t total) {
+  Compared result = compare(opened.model, *opened.tokenizer, stream, options, [&](int64_t done, int64_t total) {
     throw_if_interrupted();
     progress.update(done, total);
   });

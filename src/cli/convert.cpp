@@ -76,23 +76,23 @@ Trial prepare_trial(const ModelDraft& draft, const std::string& input, const std
 
 std::string with_sign(double value, int digits) { return (value < 0 ? "" : "+") + report::fixed(value, digits); }
 
-std::string lines_of(const report::Fidelity& f) {
+std::string lines_of(const Fidelity& f) {
   std::string text =
       "ordinal: predictions of " + f.text + ", " + report::grouped(f.tokens) + " tokens in windows of " +
       std::to_string(f.ctx) + ":\n" +
-      report::table({{"nats per token", report::fixed(f.source_nll, 5) + " before, " + report::fixed(f.written_nll, 5) +
-                                            " after: " + with_sign(f.change_nll, 5) + " +- " +
-                                            report::fixed(f.change_std_error, 5)},
-                     {"perplexity", with_sign(f.change_ppl_percent, 3) + " %"},
-                     {"KL", report::fixed(f.kl, 6) + " nats from the source"},
-                     {"same best", report::fixed(f.agreement_percent, 2) + " % of tokens"}},
-                    "ll");
+      report::table(
+          {{"nats per token", report::fixed(f.source_nll, 5) + " before, " + report::fixed(f.written_nll, 5) +
+                                  " after: " + with_sign(f.change_nll, 5) + " +- " + report::fixed(f.change_stderr, 5)},
+           {"perplexity", with_sign(f.change_ppl_percent, 3) + " %"},
+           {"KL", report::fixed(f.kl, 6) + " nats from the source"},
+           {"same best", report::fixed(f.agreement_percent, 2) + " % of tokens"}},
+          "ll");
   text.pop_back();  // the end of the last line, which Notes::line writes
   return text;
 }
 
-report::Converted report_of(const ModelFile& file, const std::string& input, const std::string& output) {
-  report::Converted result;
+Converted report_of(const ModelFile& file, const std::string& input, const std::string& output) {
+  Converted result;
   result.input = input;
   result.output = output;
   result.bytes = file.bytes();
@@ -171,7 +171,7 @@ int run_convert(Arguments arguments) {
   progress.clear();
   if (errors.size() > 1) notes.line(report::table(errors, "llr"));
 
-  std::optional<report::Fidelity> fidelity;
+  std::optional<Fidelity> fidelity;
   if (trial) {
     Progress scoring("measuring", quiet);
     fidelity = measure_fidelity(trial->model, Model::open(*output), trial->stream, static_cast<int>(threads),
@@ -182,7 +182,7 @@ int run_convert(Arguments arguments) {
     scoring.clear();
     notes.line(lines_of(*fidelity));
   }
-  report::Converted result = report_of(ModelFile::open(*output), *input, *output);
+  Converted result = report_of(ModelFile::open(*output), *input, *output);
   result.notes = std::move(remarks);
   result.fidelity = std::move(fidelity);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -15,14 +15,14 @@ namespace ordinal::cli {
 namespace {
 
 // What follows from the ranking, for a person.
-std::string verdict_on(const std::vector<report::DiagnosisRow>& rows, const std::string& native,
+std::string verdict_on(const std::vector<DiagnosisRow>& rows, const std::string& native,
                        const std::vector<std::string>& trained) {
-  const report::DiagnosisRow& best = rows.front();
+  const DiagnosisRow& best = rows.front();
   if (best.position == native) return "the file's own " + native + " has the lowest loss";
   const std::string gap = report::fixed(-best.delta_nll, 3) + " nats a token";
-  if (-best.delta_nll <= 2 * best.delta_std_error)
+  if (-best.delta_nll <= 2 * best.delta_stderr)
     return best.position + " is ahead of the file's own " + native + " by " + gap + ", which may be chance: +- " +
-           report::fixed(best.delta_std_error, 3);
+           report::fixed(best.delta_stderr, 3);
   if (std::ranges::find(trained, best.position) != trained.end())
     return best.position + ", under which the weights were trained too, is better than the native " + native + " by " +
            gap;
@@ -70,7 +70,7 @@ int run_diagnose(Arguments arguments) {
     throw Error("the text is too short to tell schemes apart", "8 tokens or more",
                 std::to_string(streams.front().tokens.size()), "-f a longer text");
   Progress progress("diagnose", quiet);
-  report::Diagnosed result;
+  Diagnosed result;
   result.model = opened.path;
   result.native = opened.model->make_scheme("native", 1)->spec();
   result.rows =
@@ -86,12 +86,12 @@ int run_diagnose(Arguments arguments) {
   }
   std::vector<std::vector<std::string>> cells = {
       {"position", "tried", "tokens", "nats/token", "against the file", "+-"}};
-  for (const report::DiagnosisRow& row : result.rows) {
+  for (const DiagnosisRow& row : result.rows) {
     if (rows_shown > 0 && cells.size() > static_cast<size_t>(rows_shown)) break;
     cells.push_back(
         {row.position, row.fact, std::to_string(row.tokens), report::fixed(row.nll, 4),
          row.position == result.native ? "-" : (row.delta_nll < 0 ? "" : "+") + report::fixed(row.delta_nll, 4),
-         row.position == result.native ? "-" : report::fixed(row.delta_std_error, 4)});
+         row.position == result.native ? "-" : report::fixed(row.delta_stderr, 4)});
   }
   write_out(report::table(cells, "llrrrr") + "\n" + result.verdict + "\n");
   return 0;

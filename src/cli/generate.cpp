@@ -180,8 +180,8 @@ class Writer {
   char last_ = '\n';
 };
 
-report::ScoredToken scored(TokenId id, double logprob, const Tokenizer* tokenizer) {
-  report::ScoredToken token;
+ScoredToken scored(TokenId id, double logprob, const Tokenizer* tokenizer) {
+  ScoredToken token;
   token.id = id;
   token.logprob = logprob;
   if (tokenizer != nullptr && id < tokenizer->vocab_size()) token.piece = tokenizer->piece(id);
@@ -229,9 +229,9 @@ std::string rate(int64_t tokens, double ms) {
   return text;
 }
 
-report::Generated report_of(const Generation& result, const OpenedModel& opened, const Session& session,
-                            const std::vector<TokenId>& prompt, bool with_logprobs) {
-  report::Generated report;
+Generated report_of(const Generation& result, const OpenedModel& opened, const Session& session,
+                    const std::vector<TokenId>& prompt, bool with_logprobs) {
+  Generated report;
   report.model = opened.path;
   report.position = session.scheme().spec();
   report.seed = result.seed;
@@ -242,7 +242,7 @@ report::Generated report_of(const Generation& result, const OpenedModel& opened,
   if (with_logprobs) {
     report.logprobs.emplace();
     for (const TokenLogprob& logprob : result.logprobs) {
-      report::LogprobRow& row = report.logprobs->emplace_back();
+      LogprobRow& row = report.logprobs->emplace_back();
       row.drawn = scored(logprob.id, logprob.logprob, opened.tokenizer.get());
       for (const auto& [id, value] : logprob.best) row.best.push_back(scored(id, value, opened.tokenizer.get()));
     }
@@ -310,7 +310,7 @@ int run_generate(Arguments arguments) {
   const std::vector<Generation> results = generate(session, opened.tokenizer.get(), prompt, o.generate, events);
 
   if (o.json) {
-    std::vector<report::Generated> reports;
+    std::vector<Generated> reports;
     for (const Generation& result : results)
       reports.push_back(report_of(result, opened, session, prompt, o.logprobs.has_value()));
     write_out((o.generate.samples > 1 ? report::to_json(reports) : report::to_json(reports.front())) + "\n");

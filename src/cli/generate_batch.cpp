@@ -164,7 +164,7 @@ int run_generate_batch(GenerateCommand& o) {
   events.token = [&](int64_t, TokenId) { watch.token(); };
   events.finished = [&](int64_t index, const Generation& result) {
     const BatchLine& line = input.lines[done.count + static_cast<size_t>(index)];
-    const report::Generated report =
+    const Generated report =
         report_of(result, opened, session, left[static_cast<size_t>(index)].prompt, o.logprobs.has_value());
     watch.finished(index, result);
     results.write_line(report::to_json(report, line.line, line.id) + "\n");

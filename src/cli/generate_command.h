@@ -39,8 +39,8 @@ int run_generate_batch(GenerateCommand& command);
 // The tokens that stay when sliding, where --keep does not say.
 int64_t default_keep(int64_t capacity);
 
-report::Generated report_of(const Generation& result, const OpenedModel& opened, const Session& session,
-                            const std::vector<TokenId>& prompt, bool with_logprobs);
+Generated report_of(const Generation& result, const OpenedModel& opened, const Session& session,
+                    const std::vector<TokenId>& prompt, bool with_logprobs);
 
 // "12 tokens in 3.4 ms (3529.4/s)"
 std::string rate(int64_t tokens, double ms);

@@ -25,7 +25,7 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return text + "]";
 }
 
-report::Facts facts_of(const TokenizerData& data) {
+Facts facts_of(const TokenizerData& data) {
   const auto yes_no = [](bool value) { return value ? "true" : "false"; };
   return {{"pieces", std::to_string(data.pieces.size())},
           {"merges", std::to_string(data.merges.size())},
@@ -34,12 +34,14 @@ report::Facts facts_of(const TokenizerData& data) {
           {"split", report::quoted_json(data.split)},
           {"add_prefix_space", yes_no(data.add_prefix_space)},
           {"adds_bos", yes_no(data.adds_bos)},
+          {"adds_eos", yes_no(data.adds_eos)},
           {"bos_id", std::to_string(data.bos_id)},
+          {"eos_id", std::to_string(data.eos_id)},
           {"unknown_id", std::to_string(data.unknown_id)}};
 }
 
-report::Inspected inspect(const ModelFile& file, const std::string& path) {
-  report::Inspected result;
+Inspected inspect(const ModelFile& file, const std::string& path) {
+  Inspected result;
   result.file = path;
   result.config_json = config_json(file.config());
   result.position = file.notes().position;
@@ -72,7 +74,7 @@ std::string ids_text(const std::vector<TokenId>& ids) {
   return text.empty() ? "none" : text;
 }
 
-std::string summary(const ModelFile& file, const report::Inspected& result) {
+std::string summary(const ModelFile& file, const Inspected& result) {
   const ModelConfig& c = file.config();
   const auto n = [](int64_t value) { return report::grouped(value); };
   std::string trained;
@@ -100,9 +102,9 @@ std::string summary(const ModelFile& file, const report::Inspected& result) {
   return report::table(rows, "ll");
 }
 
-std::string tensor_table(const report::Inspected& result) {
+std::string tensor_table(const Inspected& result) {
   std::vector<std::vector<std::string>> rows = {{"tensor", "kind", "shape", "layout", "bytes", "checksum"}};
-  for (const report::TensorRow& tensor : result.tensors)
+  for (const TensorRow& tensor : result.tensors)
     rows.push_back({report::escaped(tensor.name), tensor.dtype, shape_text(tensor.shape), tensor.layout,
                     report::grouped(tensor.bytes), tensor.checksum});
   return report::table(rows, "llllrl");
@@ -131,7 +133,7 @@ int run_inspect(Arguments arguments) {
   const std::string path = model_path(model);
   const ModelFile file = open_model_file(model, path, notes);
   if (verify) file.verify();
-  report::Inspected result = inspect(file, path);
+  Inspected result = inspect(file, path);
   if (verify) result.verified = true;
   if (json)
     write_out(report::to_json(result) + "\n");

@@ -23,7 +23,7 @@ struct Options {
   bool all = false, json = false, quiet = false;
 };
 
-std::vector<report::ScoredToken> best_of(std::span<const float> logits, int64_t count, const Tokenizer* tokenizer) {
+std::vector<ScoredToken> best_of(std::span<const float> logits, int64_t count, const Tokenizer* tokenizer) {
   std::vector<TokenId> order(logits.size());
   std::iota(order.begin(), order.end(), 0);
   const auto end = order.begin() + std::min<ptrdiff_t>(count, static_cast<ptrdiff_t>(order.size()));
@@ -31,11 +31,11 @@ std::vector<report::ScoredToken> best_of(std::span<const float> logits, int64_t 
   std::partial_sort(order.begin(), end, order.end(), [&](TokenId a, TokenId b) {
     return logit_of(a) != logit_of(b) ? logit_of(a) > logit_of(b) : a < b;
   });
-  std::vector<report::ScoredToken> best;
+  std::vector<ScoredToken> best;
   if (end == order.begin()) return best;
   const double first = log_probability(logits, order.front());
   for (auto id = order.begin(); id != end; ++id) {
-    report::ScoredToken token;
+    ScoredToken token;
     token.id = *id;
     token.logit = logit_of(*id);
     token.logprob = first + (token.logit - static_cast<double>(logit_of(order.front())));
@@ -46,13 +46,13 @@ std::vector<report::ScoredToken> best_of(std::span<const float> logits, int64_t 
 }
 
 // The best tokens after the last id, or the best one after each.
-std::string table_of(const Options& o, const report::Logits& result, bool with_pieces) {
+std::string table_of(const Options& o, const Evaluated& result, bool with_pieces) {
   std::vector<std::string> head = {o.all ? "best id" : "id", "logit", "log p"};
   if (with_pieces) head.push_back("piece");
   if (o.all) head.insert(head.begin(), {"place", "id"});
   std::vector<std::vector<std::string>> rows = {head};
   for (size_t i = 0; i < result.best.size(); ++i) {
-    const report::ScoredToken& token = result.best[i];
+    const ScoredToken& token = result.best[i];
     std::vector<std::string>& row = rows.emplace_back();
     if (o.all) row = {std::to_string(i), std::to_string(result.ids[i])};
     row.push_back(std::to_string(token.id));
@@ -122,7 +122,7 @@ int run_logits(Arguments arguments) {
   std::optional<report::NpyFile> file;
   if (o.output && !to_output) file.emplace(*o.output, shape);
   if (to_output) write_out(report::npy_header(shape));
-  report::Logits result;
+  Evaluated result;
   result.model = opened.path;
   result.position = session.scheme().spec();
   result.ids = ids;
@@ -131,7 +131,7 @@ int run_logits(Arguments arguments) {
     if (file) return file->add(logits);
     if (to_output) return write_out({reinterpret_cast<const char*>(logits.data()), logits.size_bytes()});
     if (o.json) result.logits.emplace_back(logits.begin(), logits.end());
-    for (report::ScoredToken& token : best_of(logits, o.all ? 1 : o.top, opened.tokenizer.get()))
+    for (ScoredToken& token : best_of(logits, o.all ? 1 : o.top, opened.tokenizer.get()))
       result.best.push_back(std::move(token));
   });
   if (file) {

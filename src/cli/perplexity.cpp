@@ -29,14 +29,14 @@ StartToken start_rule(const std::optional<std::string>& text, StartToken otherwi
   throw Error("--bos takes a word", "auto, yes, no", "'" + report::escaped(*text) + "'");
 }
 
-std::string table_of(const report::Perplexity& result) {
+std::string table_of(const Perplexity& result) {
   std::vector<std::vector<std::string>> cells = {
       {"text", "tokens", "nats/token", "+-", "ppl", "ppl/word", "bits/byte"}};
-  const auto add = [&](const report::PerplexityRow& row) {
+  const auto add = [&](const PerplexityRow& row) {
     cells.push_back({row.name, report::grouped(row.tokens), report::fixed(row.nll, 4), report::fixed(row.std_error, 4),
                      report::fixed(row.ppl, 3), report::fixed(row.word_ppl, 2), report::fixed(row.bits_per_byte, 4)});
   };
-  for (const report::PerplexityRow& row : result.texts) add(row);
+  for (const PerplexityRow& row : result.texts) add(row);
   if (result.texts.size() > 1) add(result.all);
   std::string text = report::table(cells, "lrrrrrr");
   if (result.texts.size() > 1)
@@ -87,7 +87,7 @@ int run_perplexity(Arguments arguments) {
                 "a stride of " + std::to_string(stride), "--protocol rolling or hf");
 
   Progress progress("perplexity", o.quiet);
-  report::Perplexity result =
+  Perplexity result =
       measure_perplexity(std::move(session), streams, protocol, ctx, stride, [&](int64_t done, int64_t total) {
         throw_if_interrupted();
         progress.update(done, total);

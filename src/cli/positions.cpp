@@ -14,7 +14,7 @@ namespace ordinal::cli {
 namespace {
 
 // What a scheme, or rope with a scaling, is and takes. GPT-2's heads stand in for a model.
-report::SchemeRow row_of(const SchemeInfo& info, const std::string& spec, const std::string& name) {
+SchemeRow row_of(const SchemeInfo& info, const std::string& spec, const std::string& name) {
   const AttentionShape shape{.n_layers = 12,
                              .d_model = 768,
                              .n_heads = 12,
@@ -22,7 +22,7 @@ report::SchemeRow row_of(const SchemeInfo& info, const std::string& spec, const 
                              .head_dim = 64,
                              .trained_length = 1024,
                              .length = 1024};
-  report::SchemeRow row;
+  SchemeRow row;
   row.name = name;
   row.kind = info.kind;
   row.summary = info.summary;
@@ -35,21 +35,21 @@ report::SchemeRow row_of(const SchemeInfo& info, const std::string& spec, const 
   return row;
 }
 
-std::vector<report::SchemeRow> all_rows() {
-  std::vector<report::SchemeRow> rows;
+std::vector<SchemeRow> all_rows() {
+  std::vector<SchemeRow> rows;
   for (const SchemeInfo& info : position_schemes()) {
     rows.push_back(row_of(info, std::string(info.name), std::string(info.name)));
     if (info.name != "rope") continue;
     std::vector<std::string> rope_params;
-    for (const auto& param : rows.back().params) rope_params.push_back(param[0]);
+    for (const SchemeParamRow& param : rows.back().params) rope_params.push_back(param.key);
     for (const SchemeInfo& scaling : rope_scalings()) {
       if (scaling.name == "none") continue;
       const std::string spec = "rope:scaling=" + std::string(scaling.name);
       rows.push_back(row_of(scaling, spec, spec));
       rows.back().kind = info.kind;
       rows.back().acts_on = info.acts_on;
-      std::erase_if(rows.back().params, [&](const auto& param) {  // rope's own stand there already
-        return param[0] == "scaling" || std::ranges::count(rope_params, param[0]) > 0;
+      std::erase_if(rows.back().params, [&](const SchemeParamRow& param) {  // rope's own stand there already
+        return param.key == "scaling" || std::ranges::count(rope_params, param.key) > 0;
       });
     }
   }
@@ -57,9 +57,9 @@ std::vector<report::SchemeRow> all_rows() {
 }
 
 // A line of its own for what each scheme takes and where it was published.
-std::string list_of(const std::vector<report::SchemeRow>& schemes) {
+std::string list_of(const std::vector<SchemeRow>& schemes) {
   std::vector<std::vector<std::string>> cells = {{"name", "kind", "what it does"}};
-  for (const report::SchemeRow& scheme : schemes) {
+  for (const SchemeRow& scheme : schemes) {
     cells.push_back({scheme.name, scheme.kind, scheme.summary});
     std::string params;
     for (const auto& [key, otherwise, allowed] : scheme.params)
@@ -92,7 +92,7 @@ int run_positions(Arguments arguments) {
     throw UsageError{"positions has no action '" + report::escaped(*action) + "'\n  expected: list, check, plot",
                      "ordinal positions list"};
 
-  const std::vector<report::SchemeRow> schemes = all_rows();
+  const std::vector<SchemeRow> schemes = all_rows();
   write_out(json ? report::to_json(schemes) + "\n" : list_of(schemes));
   return 0;
 }

@@ -1,7 +1,5 @@
 // positions_check.cpp: `ordinal positions check`.
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 
 #include "cli/commands.h"
@@ -14,48 +12,30 @@
 namespace ordinal::cli {
 namespace {
 
-std::vector<report::CheckRow> rows_of(const Checks& checks) {
-  std::vector<report::CheckRow> rows;
-  for (const Check& check : checks)
-    rows.push_back({.id = check.label.id,
-                    .what = check.label.what,
-                    .scheme = check.label.scheme,
-                    .measured = check.measured,
-                    .expected = check.expected,
-                    .tolerance = check.tolerance,
-                    .pass = check.passed()});
-  return rows;
-}
-
 std::string number_of(double value, int digits) {
-  if (std::isnan(value)) return "nan";  // of either sign
-  std::array<char, 64> buffer;
-  const auto end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, digits);
-  return {buffer.data(), end.ptr};
+  return std::isnan(value) ? "nan" : report::significant(value, digits);  // of either sign
 }
 
 // Errors in two digits; a number beside its expected value in as many as the tolerance calls for.
-int digits_of(const report::CheckRow& row) {
-  if (row.expected == "0" || row.expected.starts_with('<') || row.expected.starts_with('>')) return 2;
-  return row.tolerance && *row.tolerance > 0 && *row.tolerance < 1e-8 ? 12 : row.tolerance ? 9 : 5;
+int digits_of(const Check& check) {
+  if (check.expected == "0" || check.expected.starts_with('<') || check.expected.starts_with('>')) return 2;
+  return check.tolerance && *check.tolerance > 0 && *check.tolerance < 1e-8 ? 12 : check.tolerance ? 9 : 5;
 }
 
-std::string table_of(const std::vector<report::CheckRow>& rows) {
+std::string table_of(const Checks& checks) {
   const bool colored = output_takes_colour();
-  const auto verdict = [&](const report::CheckRow& row) -> std::string {
-    const bool shown = row.pass && row.expected.empty();
-    const std::string word = shown ? "shown" : row.pass ? "pass" : "FAIL";
+  const auto verdict = [&](const Check& check) -> std::string {
+    const bool shown = check.passed() && check.expected.empty();
+    const std::string word = shown ? "shown" : check.passed() ? "pass" : "FAIL";
     if (!colored || shown) return word;
-    return (row.pass ? "\x1b[32m" : "\x1b[31m") + word + "\x1b[0m";
+    return (check.passed() ? "\x1b[32m" : "\x1b[31m") + word + "\x1b[0m";
   };
   std::vector<std::vector<std::string>> cells = {
       {"id", "scheme", "what", "measured", "expected", "tolerance", "result"}};
-  for (const report::CheckRow& row : rows) {
-    cells.push_back({row.id, report::escaped(row.scheme), row.what, number_of(row.measured, digits_of(row)),
-                     row.expected.empty() ? "-" : row.expected, row.tolerance ? number_of(*row.tolerance, 2) : "-",
-                     verdict(row)});
-  }
+  for (const Check& check : checks)
+    cells.push_back({check.label.id, report::escaped(check.label.scheme), check.label.what,
+                     number_of(check.measured, digits_of(check)), check.expected.empty() ? "-" : check.expected,
+                     check.tolerance ? number_of(*check.tolerance, 2) : "-", verdict(check)});
   return report::table(cells, "lllrrrl");
 }
 
@@ -101,10 +81,9 @@ int run_positions_check(Arguments arguments) {
     }
   }
   sort_by_id(checks);
-  const std::vector<report::CheckRow> rows = rows_of(checks);
-  const auto failed = std::ranges::count(rows, false, &report::CheckRow::pass);
-  write_out(json ? report::to_json(rows) + "\n"
-                 : table_of(rows) + std::to_string(static_cast<int64_t>(rows.size()) - failed) + " passed, " +
+  const auto failed = std::ranges::count(checks, false, &Check::passed);
+  write_out(json ? report::to_json(checks) + "\n"
+                 : table_of(checks) + std::to_string(static_cast<int64_t>(checks.size()) - failed) + " passed, " +
                        std::to_string(failed) + " failed\n");
   return failed == 0 ? 0 : 1;
 }

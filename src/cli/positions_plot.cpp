@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
+#include "draw/svg.h"
 #include "ordinal/error.h"
 #include "report/text.h"
 #include "study/pictures/pictures.h"
@@ -150,7 +151,7 @@ int run_positions_plot(Arguments arguments) {
     throw_if_interrupted();
     progress.update(done, total);
   };
-  const std::string svg = report::to_svg(picture.draw(input));
+  const std::string svg = draw::to_svg(picture.draw(input));
   write_result(*o.output, svg);
   if (*o.output != "-")
     notes.say("wrote " + *o.output + ": " + std::string(picture.name) + " of " + input.spec + ", " +

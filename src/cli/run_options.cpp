@@ -38,7 +38,7 @@ void RunOptions::add_to(Parser& parser) {
   parser.option("--position", "SPEC", position,
                 "the position scheme; `ordinal positions` lists them [default: native, the model's own]");
   parser.option("--ctx", "N", ctx, "the context: most tokens held at once [default: the trained length]");
-  parser.option("-t,--threads", "N", threads, "threads; 0 uses every processor that the process may use [default: 0]");
+  parser.option("-t,--threads", "N", threads, "threads; 0: OMP_NUM_THREADS, or every processor that the process may use [default: 0]");
   parser.option("--chunk", "N", chunk, "tokens of a prompt in one pass; changes no result [default: 256]");
   parser.option("--kv-dtype", "KIND", kv_dtype,
                 "kind that keys and values are kept in: f32, or f16, bf16, which take half the memory [default: f32]");

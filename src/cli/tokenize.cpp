@@ -11,7 +11,7 @@
 namespace ordinal::cli {
 namespace {
 
-std::string table_of(const report::Tokenized& result) {
+std::string table_of(const Tokenized& result) {
   std::vector<std::vector<std::string>> rows = {{"id", "bytes", "piece"}};
   for (const auto& token : result.tokens)
     rows.push_back({std::to_string(token.id), std::to_string(token.begin) + ".." + std::to_string(token.end),
@@ -39,7 +39,7 @@ int run_tokenize(Arguments arguments) {
 
   const std::string text = *prompt.read();
   const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(model, Notes(quiet));
-  report::Tokenized result;
+  Tokenized result;
   for (const TextToken& token :
        tokenizer->encode_with_offsets(text, {.parse_special = prompt.special, .add_bos = !no_bos}))
     result.tokens.push_back({token.id, std::string(tokenizer->piece(token.id)), token.begin, token.end});

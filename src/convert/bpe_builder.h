@@ -34,9 +34,10 @@ class BpeBuilder {
   // `unknown` names the token for bytes without a piece, "" for none; it counts only where there are such bytes.
   TokenizerData finish(const std::string& unknown);
 
- private:
+  // By the name in the file; -1 when there is no such piece.
   TokenId id_of(const std::string& spelling) const;
 
+ private:
   std::string name_;
   const Vocabulary& wanted_;
   TokenizerData data_;

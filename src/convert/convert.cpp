@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/json.h"
 #include "convert/importers.h"
-#include "convert/json_tree.h"
 #include "convert/sniff.h"
 #include "convert/stored.h"
 #include "format/mapped_file.h"
@@ -75,9 +75,13 @@ ModelDraft import_checkpoint(const std::string& path, const ImportOptions& optio
   };
   ModelDraft draft = importer.read(path, listening);
   // Names come from the file system, where they need not be UTF-8.
-  convert::Json provenance = {{"source", short_name(path)}, {"format", importer.name}};
-  if (!remarks->empty()) provenance["remarks"] = *remarks;
-  draft.notes.provenance_json = provenance.dump(-1, ' ', false, convert::Json::error_handler_t::replace);
+  JsonWriter provenance;
+  provenance.begin_object();
+  provenance.add("source", short_name(path));
+  provenance.add("format", importer.name);
+  if (!remarks->empty()) provenance.add("remarks", *remarks);
+  provenance.end_object();
+  draft.notes.provenance_json = provenance.take();
   draft.config.validate();
   return draft;
 }

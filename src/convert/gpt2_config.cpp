@@ -95,6 +95,13 @@ constexpr std::string_view kHarmless[] = {"_attn_implementation",
                                           "use_bfloat16",
                                           "use_cache"};
 
+// What people write into a config to describe a model. transformers keeps such keys and never reads them; neither does
+// it read keys that begin with an underscore as settings of a model: they are its own bookkeeping.
+constexpr std::string_view kDescriptions[] = {"author",     "authors",   "base_model", "citation",    "created_by",
+                                              "dataset",    "datasets",  "date",       "description", "homepage",
+                                              "language",   "languages", "license",    "model_name",  "name",
+                                              "repository", "tags",      "url",        "version"};
+
 // Settings that are fine while they are off: absent, null, false or empty.
 constexpr std::string_view kMustBeOff[] = {"add_cross_attention", "cross_attention_hidden_size", "is_encoder_decoder",
                                            "pruned_heads",        "quantization_config",         "per_layer_config"};
@@ -121,7 +128,7 @@ bool contains(const List& list, const Item& item) {
 }
 
 bool is_off(const Json& value) {
-  return value.is_null() || (value.is_boolean() && !value.get<bool>()) || (value.is_structured() && value.empty());
+  return value.is_null() || (value.is_boolean() && value.raw() == "false") || (value.is_structured() && value.empty());
 }
 
 // Hands out settings by name and knows in the end which ones nobody asked for.
@@ -136,7 +143,7 @@ class Settings {
     if (other_key.empty()) return value;
     known_.insert(other_key);
     const Json* other = find(config_, other_key);
-    if (value != nullptr && other != nullptr && *value != *other)
+    if (value != nullptr && other != nullptr && value->raw() != other->raw())
       throw Error(name_ + " contradicts itself", key + " and " + other_key + " are two names of one setting",
                   key + ": " + shown(*value) + ", " + other_key + ": " + shown(*other));
     return value != nullptr ? value : other;
@@ -156,9 +163,13 @@ class Settings {
   std::string what(const std::string& key) const { return key + " in " + name_; }
   bool states(const std::string& key) const { return config_.contains(key); }
 
-  void refuse_rest() const {
+  void refuse_rest(const Note& note) const {
     for (const auto& [key, value] : config_.items()) {
       if (value.is_null() || known_.contains(key) || contains(kHarmless, key)) continue;
+      if (key.starts_with('_') || contains(kDescriptions, key)) {
+        say(note, in_quotes(key) + " in " + name_ + " changes nothing and is left out");
+        continue;
+      }
       if (contains(kMustBeOff, key)) {
         if (is_off(value)) continue;
         throw Error(key + " in " + name_ + " asks for something the engine does not do", "off, or not there",
@@ -176,10 +187,26 @@ class Settings {
   std::set<std::string, std::less<>> known_;
 };
 
-void check_model_type(const Json* value, const std::string& name) {
-  if (value != nullptr && value->is_string() && value->get_ref<const std::string&>() == "gpt2") return;
+// Keys that only GPT-2 and what is built like it have; other families that share them have tensors of other names.
+constexpr const char* kGpt2Sizes[] = {"vocab_size", "n_positions", "n_embd", "n_layer", "n_head"};
+
+bool names_gpt2(const Json* architectures) {
+  if (architectures == nullptr) return true;
+  return architectures->is_array() && std::ranges::any_of(*architectures, [](const Json& name) {
+           return name.is_string() && text(name, "").starts_with("GPT2");
+         });
+}
+
+void check_model_type(Settings& settings, const std::string& name, const Note& note) {
+  const Json* type = settings.take("model_type");
+  if (type != nullptr && *type == "gpt2") return;
+  const bool has_sizes = std::ranges::all_of(kGpt2Sizes, [&](const char* key) { return settings.states(key); });
+  if (type == nullptr && has_sizes && names_gpt2(settings.take("architectures"))) {
+    say(note, name + " does not say its model_type; its settings are GPT-2's, so it is read as one");
+    return;
+  }
   throw Error("the model in " + name + " is of a kind that cannot be converted yet", "model_type: gpt2",
-              value == nullptr ? "no model_type" : "model_type: " + shown(*value));
+              type == nullptr ? "no model_type" : "model_type: " + shown(*type));
 }
 
 Activation activation_of(const Json* value, const std::string& what) {
@@ -223,7 +250,7 @@ float Gpt2Config::attention_scale(int64_t layer) const {
 
 Gpt2Config read_gpt2_config(const Json& config, const std::string& name, const Note& note) {
   Settings settings(config, name);
-  check_model_type(settings.take("model_type"), name);
+  check_model_type(settings, name, note);
 
   Gpt2Config facts;
   ModelConfig& model = facts.model;
@@ -239,7 +266,7 @@ Gpt2Config read_gpt2_config(const Json& config, const std::string& name, const N
   const Json* inner = settings.take("n_inner");
   model.d_ff = inner == nullptr ? 4 * model.d_model : whole_number(*inner, settings.what("n_inner"), 1, kMaxSize);
   // n_ctx, an old name of the mask's size, decides nothing: the position table does.
-  if (const Json* ctx = settings.take("n_ctx"); ctx != nullptr && *ctx != model.max_seq_len)
+  if (const Json* ctx = settings.take("n_ctx"); ctx != nullptr && ctx->raw() != std::to_string(model.max_seq_len))
     say(note, settings.what("n_ctx") + " is " + shown(*ctx) + "; the length is n_positions, " +
                   std::to_string(model.max_seq_len));
 
@@ -277,8 +304,21 @@ Gpt2Config read_gpt2_config(const Json& config, const std::string& name, const N
     facts.trained_positions.clear();
     for (const Json& spec : *trained) facts.trained_positions.push_back(text(spec, "a spec of " + what));
   }
-  settings.refuse_rest();
+  settings.refuse_rest(note);
   return facts;
+}
+
+void read_generation_config(const Json& generation, const std::string& name, Gpt2Config& facts, const Note& note) {
+  const Json* value = find(object(generation, name), "eos_token_id");
+  const std::vector<TokenId> ids = ids_of(value, "eos_token_id in " + name, facts.model.vocab_size, note);
+  if (ids.empty() || ids == facts.model.eos_ids) return;
+  const auto listed = [](const std::vector<TokenId>& list) {
+    std::string all;
+    for (const TokenId id : list) all += (all.empty() ? "" : ", ") + std::to_string(id);
+    return all.empty() ? "nothing" : all;
+  };
+  say(note, "texts end at " + listed(ids) + ", as " + name + " says; config.json says " + listed(facts.model.eos_ids));
+  facts.model.eos_ids = ids;
 }
 
 }  // namespace ordinal::convert

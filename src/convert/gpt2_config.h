@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "convert/json_tree.h"
+#include "convert/json_file.h"
 #include "convert/stored.h"
 #include "ordinal/model_file.h"
 
@@ -25,5 +25,8 @@ struct Gpt2Config {
 // Throws Error for a setting that is missing, out of range, or would change what the model computes in a way that
 // the engine does not do; also for settings it has never heard of. `name` is the document in messages.
 Gpt2Config read_gpt2_config(const Json& config, const std::string& name, const Note& note);
+
+// Takes what ends a text from generation_config.json, which wins over config.json where it says so.
+void read_generation_config(const Json& generation, const std::string& name, Gpt2Config& facts, const Note& note);
 
 }  // namespace ordinal::convert

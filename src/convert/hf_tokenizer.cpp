@@ -3,7 +3,7 @@
 #include <set>
 
 #include "convert/bpe_builder.h"
-#include "convert/json_tree.h"
+#include "convert/json_file.h"
 #include "convert/sniff.h"
 #include "convert/tokenizer_files.h"
 #include "ordinal/error.h"
@@ -16,8 +16,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kGpt2EndOfText = "<|endoftext|>";
 
 [[noreturn]] void refuse_field(const std::string& name, const std::string& field, const std::string& expected,
-                               const Json& found) {
-  throw Error(name + " asks for something the engine's tokenizer does not do: " + field, expected, shown(found));
+                               const Json* found) {
+  throw Error(name + " asks for something the engine's tokenizer does not do: " + field, expected,
+              found == nullptr ? "nothing" : shown(*found));
 }
 
 // What else lies in a tokenizer's folder says: names of special tokens, with ids where they are given.
@@ -27,17 +28,18 @@ struct FolderSettings {
     std::optional<int64_t> id;
   };
   std::vector<Special> specials;
-  std::string unknown, tokenizer_class;
+  std::string unknown, start, end, tokenizer_class;
+  bool add_start = false, add_end = false;
   std::optional<bool> add_prefix_space;
 };
 
 // A special token is written as a name or as an object with one. What trims blanks around it is refused.
 std::string special_name(const Json& token, const std::string& what) {
-  if (token.is_string()) return token.get<std::string>();
+  if (token.is_string()) return std::string(token.view());
   object(token, what);
   for (const char* flag : {"lstrip", "rstrip", "single_word"})
     if (const Json* value = find(token, flag); value != nullptr && boolean(*value, what))
-      refuse_field(what, flag, std::string(flag) + ": false", *value);
+      refuse_field(what, flag, std::string(flag) + ": false", value);
   const Json* content = find(token, "content");
   if (content == nullptr) throw Error(what + " has no content", "the text of the token", "no such key");
   return text(*content, what);
@@ -47,7 +49,10 @@ void read_named_tokens(const Json& settings, const std::string& name, FolderSett
   for (const char* key : {"bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token"})
     if (const Json* token = find(settings, key); token != nullptr) {
       found.specials.push_back({special_name(*token, std::string(key) + " in " + name), {}});
-      if (std::string_view(key) == "unk_token") found.unknown = found.specials.back().content;
+      const std::string& name_of_token = found.specials.back().content;
+      if (std::string_view(key) == "unk_token") found.unknown = name_of_token;
+      if (std::string_view(key) == "bos_token") found.start = name_of_token;
+      if (std::string_view(key) == "eos_token") found.end = name_of_token;
     }
   for (const char* key : {"additional_special_tokens", "extra_special_tokens"})
     if (const Json* tokens = find(settings, key); tokens != nullptr && tokens->is_structured())
@@ -56,18 +61,22 @@ void read_named_tokens(const Json& settings, const std::string& name, FolderSett
 }
 
 void read_tokenizer_config(const Json& config, const std::string& name, FolderSettings& found) {
-  for (const char* flag : {"add_bos_token", "add_eos_token", "do_lower_case"})
-    if (const Json* value = find(config, flag); value != nullptr && boolean(*value, std::string(flag) + " in " + name))
-      refuse_field(name, flag, std::string(flag) + ": false", *value);
+  const auto flag = [&](const char* key) {
+    const Json* value = find(config, key);
+    return value != nullptr && boolean(*value, std::string(key) + " in " + name);
+  };
+  if (flag("do_lower_case")) refuse_field(name, "do_lower_case", "false", find(config, "do_lower_case"));
+  found.add_start = flag("add_bos_token");
+  found.add_end = flag("add_eos_token");
   if (const Json* value = find(config, "add_prefix_space"); value != nullptr)
     found.add_prefix_space = boolean(*value, "add_prefix_space in " + name);
   if (const Json* value = find(config, "tokenizer_class"); value != nullptr)
     found.tokenizer_class = text(*value, "tokenizer_class in " + name);
   if (const Json* tokens = find(config, "added_tokens_decoder"); tokens != nullptr)
     for (const auto& [key, token] : object(*tokens, "added_tokens_decoder in " + name).items()) {
-      const Json id = key.size() <= 9 ? parse_json(key, "an id in added_tokens_decoder of " + name) : Json(key);
+      const std::string what = "an id in added_tokens_decoder of " + name;
       found.specials.push_back({special_name(token, "a token in added_tokens_decoder of " + name),
-                                whole_number(id, "an id in added_tokens_decoder of " + name, 0, INT32_MAX)});
+                                whole_number(parse_json(key, what), what, 0, INT32_MAX)});
     }
   read_named_tokens(config, name, found);
 }
@@ -78,15 +87,17 @@ FolderSettings read_folder_settings(const std::string& folder) {
   const auto exists = [&](const char* file) { return !folder.empty() && fs::exists(in_folder(file)); };
   if (exists("tokenizer_config.json")) {
     const std::string name = in_folder("tokenizer_config.json");
-    read_tokenizer_config(object(read_json(name), name), name, found);
+    const JsonDocument config = read_json(name);
+    read_tokenizer_config(object(config, name), name, found);
   }
   if (exists("special_tokens_map.json")) {
     const std::string name = in_folder("special_tokens_map.json");
-    read_named_tokens(object(read_json(name), name), name, found);
+    const JsonDocument tokens = read_json(name);
+    read_named_tokens(object(tokens, name), name, found);
   }
   if (exists("added_tokens.json")) {
     const std::string name = in_folder("added_tokens.json");
-    const Json tokens = read_json(name);
+    const JsonDocument tokens = read_json(name);
     for (const auto& [content, id] : object(tokens, name).items())
       found.specials.push_back({content, whole_number(id, "an id in " + name, 0, INT32_MAX)});
   }
@@ -113,15 +124,89 @@ const Json* only_step(const Json* step, const char* list_key, const std::string&
   if (type == nullptr || *type != "Sequence") return step;
   const Json* steps = find(*step, list_key);
   if (steps == nullptr || array(*steps, field + " in " + name).empty()) return nullptr;
-  if (steps->size() > 1) refuse_field(name, field, "one step at most", *steps);
+  if (steps->size() > 1) refuse_field(name, field, "one step at most", steps);
   return only_step(&(*steps)[0], list_key, name, field);
 }
 
 void check_byte_level(const Json* step, const std::string& name, const std::string& field) {
   if (step == nullptr) return;
   const Json* type = find(*step, "type");
-  if (type == nullptr || *type != "ByteLevel")
-    refuse_field(name, field, "ByteLevel", type == nullptr ? Json(nullptr) : *type);
+  if (type == nullptr || *type != "ByteLevel") refuse_field(name, field, "ByteLevel", type);
+}
+
+// What is put before and after a text; -1 for nothing.
+struct Frame {
+  int64_t start = -1, end = -1;
+};
+
+constexpr const char* kFrame = "post_processor";
+constexpr const char* kFrameWanted = "ByteLevel, or a template with one start token and one end token at most";
+
+// The one id of a special token that a template names.
+int64_t id_in_template(const Json& step, const std::string& token, const std::string& name) {
+  const Json* tokens = find(step, "special_tokens");
+  const Json* entry = tokens == nullptr ? nullptr : find(object(*tokens, "special_tokens in " + name), token);
+  const Json* ids = entry == nullptr ? nullptr : find(object(*entry, in_quotes(token) + " in " + name), "ids");
+  if (ids == nullptr || array(*ids, "ids in " + name).size() != 1)
+    refuse_field(name, kFrame, "one id for " + in_quotes(token), ids == nullptr ? &step : ids);
+  return whole_number((*ids)[0], "the id of " + in_quotes(token) + " in " + name, 0, INT32_MAX);
+}
+
+Frame read_template(const Json& step, const std::string& name) {
+  const Json* single = find(step, "single");
+  if (single == nullptr) refuse_field(name, kFrame, "a template for single texts", &step);
+  Frame frame;
+  bool behind_text = false;
+  for (const Json& item : array(*single, "single in " + name)) {
+    if (const Json* token = find(object(item, "single in " + name), "SpecialToken"); token != nullptr) {
+      const Json* id = find(object(*token, "SpecialToken in " + name), "id");
+      int64_t& place = behind_text ? frame.end : frame.start;
+      if (id == nullptr || place != -1) refuse_field(name, kFrame, kFrameWanted, single);
+      place = id_in_template(step, text(*id, "SpecialToken in " + name), name);
+    } else {
+      if (behind_text || find(item, "Sequence") == nullptr) refuse_field(name, kFrame, kFrameWanted, single);
+      behind_text = true;
+    }
+  }
+  if (!behind_text) refuse_field(name, kFrame, "a template with the text in it", single);
+  return frame;
+}
+
+// ByteLevel, as a post-processor, moves offsets only.
+Frame read_post_processor(const Json* step, const std::string& name) {
+  if (step == nullptr) return {};
+  const Json* type = find(object(*step, kFrame + (" in " + name)), "type");
+  const auto is = [&](const char* wanted) { return type != nullptr && *type == wanted; };
+  if (is("ByteLevel")) return {};
+  if (is("TemplateProcessing")) return read_template(*step, name);
+  if (is("RobertaProcessing") || is("BertProcessing")) {
+    const auto id = [&](const char* key) {
+      const Json* pair = find(*step, key);
+      if (pair == nullptr || array(*pair, key).size() != 2) refuse_field(name, kFrame, "a token and its id", step);
+      return whole_number((*pair)[1], std::string(key) + " in " + name, 0, INT32_MAX);
+    };
+    return {id("cls"), id("sep")};
+  }
+  const Json* steps = is("Sequence") ? find(*step, "processors") : nullptr;
+  if (steps == nullptr) refuse_field(name, kFrame, kFrameWanted, type == nullptr ? step : type);
+  Frame frame;
+  for (const Json& part : array(*steps, kFrame + (" in " + name))) {
+    const Frame added = read_post_processor(&part, name);
+    if ((added.start != -1 && frame.start != -1) || (added.end != -1 && frame.end != -1))
+      refuse_field(name, kFrame, kFrameWanted, steps);
+    if (added.start != -1) frame.start = added.start;
+    if (added.end != -1) frame.end = added.end;
+  }
+  return frame;
+}
+
+void set_frame(TokenizerData& data, const Frame& frame, const std::string& name, const Vocabulary& wanted) {
+  for (const int64_t id : {frame.start, frame.end})
+    if (id >= wanted.vocab_size)
+      throw Error(name + " puts a token before or after texts that the model has no row for",
+                  "an id up to " + std::to_string(wanted.vocab_size - 1), std::to_string(id));
+  if (frame.start != -1) data.adds_bos = true, data.bos_id = static_cast<TokenId>(frame.start);
+  if (frame.end != -1) data.adds_eos = true, data.eos_id = static_cast<TokenId>(frame.end);
 }
 
 void check_known_keys(const Json& object, std::initializer_list<std::string_view> known, const std::string& what) {
@@ -139,22 +224,22 @@ void check_bpe_model(const Json& model, const std::string& name) {
                     "byte_fallback", "ignore_merges", "vocab", "merges"},
                    "model in " + name);
   if (const Json* type = find(model, "type"); type != nullptr && *type != "BPE")
-    refuse_field(name, "model.type", "BPE", *type);
+    refuse_field(name, "model.type", "BPE", type);
   for (const char* flag : {"fuse_unk", "byte_fallback", "ignore_merges"})
     if (const Json* value = find(model, flag); value != nullptr && boolean(*value, std::string(flag) + " in " + name))
-      refuse_field(name, std::string("model.") + flag, "false", *value);
+      refuse_field(name, std::string("model.") + flag, "false", value);
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (const Json* value = find(model, key);
         value != nullptr && !text(*value, std::string(key) + " in " + name).empty())
-      refuse_field(name, std::string("model.") + key, "none", *value);
+      refuse_field(name, std::string("model.") + key, "none", value);
   if (const Json* dropout = find(model, "dropout"); dropout != nullptr && number(*dropout, "dropout in " + name) != 0)
-    refuse_field(name, "model.dropout", "none", *dropout);
+    refuse_field(name, "model.dropout", "none", dropout);
 }
 
 void add_merges(BpeBuilder& builder, const Json& merges, const std::string& name) {
   for (const Json& merge : array(merges, "merges in " + name)) {
     if (merge.is_string()) {
-      builder.add_merge_line(merge.get_ref<const std::string&>());
+      builder.add_merge_line(merge.view());
       continue;
     }
     if (array(merge, "a merge in " + name).size() != 2)
@@ -167,7 +252,7 @@ void add_merges(BpeBuilder& builder, const Json& merges, const std::string& name
 
 TokenizerData read_tokenizer_json(std::string_view source, const std::string& name, const std::string& folder,
                                   const Vocabulary& wanted) {
-  const Json tree = parse_json(source, name);
+  const JsonDocument tree = parse_json(source, name);
   check_known_keys(object(tree, name),
                    {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
                     "decoder", "model"},
@@ -176,13 +261,11 @@ TokenizerData read_tokenizer_json(std::string_view source, const std::string& na
   if (model == nullptr) throw Error(name + " has no model", "a tokenizer of Hugging Face's format", "no such key");
   check_bpe_model(object(*model, "model in " + name), name);
   if (const Json* step = only_step(find(tree, "normalizer"), "normalizers", name, "normalizer"); step != nullptr)
-    refuse_field(name, "normalizer", "none", *step);
+    refuse_field(name, "normalizer", "none", step);
   const Json* splitter = only_step(find(tree, "pre_tokenizer"), "pretokenizers", name, "pre_tokenizer");
-  if (splitter == nullptr) refuse_field(name, "pre_tokenizer", "ByteLevel", Json(nullptr));
+  if (splitter == nullptr) refuse_field(name, "pre_tokenizer", "ByteLevel", nullptr);
   check_byte_level(splitter, name, "pre_tokenizer");
-  // As a post-processor, ByteLevel moves offsets only.
-  check_byte_level(only_step(find(tree, "post_processor"), "processors", name, "post_processor"), name,
-                   "post_processor");
+  const Frame frame = read_post_processor(find(tree, "post_processor"), name);
   check_byte_level(only_step(find(tree, "decoder"), "decoders", name, "decoder"), name, "decoder");
 
   const Json* vocab = find(*model, "vocab");
@@ -200,7 +283,7 @@ TokenizerData read_tokenizer_json(std::string_view source, const std::string& na
       if (id == nullptr)
         throw Error("added token " + in_quotes(content) + " in " + name + " has no id", "an id", "none");
       builder.add_special(content, whole_number(*id, "the id of " + in_quotes(content) + " in " + name, 0, INT32_MAX));
-      if (const Json* special = find(token, "special"); special != nullptr && *special == false)
+      if (const Json* special = find(token, "special"); special != nullptr && !boolean(*special, "special in " + name))
         say(wanted.note,
             "added token " + in_quotes(content) + " is found in text only where special tokens are asked for");
     }
@@ -213,8 +296,12 @@ TokenizerData read_tokenizer_json(std::string_view source, const std::string& na
   const bool splits = use_regex == nullptr || boolean(*use_regex, "use_regex in " + name);
   data.split = splits ? "gpt2" : "none";
   const Json* prefix_space = find(*splitter, "add_prefix_space");
-  if (prefix_space == nullptr) refuse_field(name, "pre_tokenizer", "add_prefix_space, true or false", *splitter);
+  if (prefix_space == nullptr) refuse_field(name, "pre_tokenizer", "add_prefix_space, true or false", splitter);
   data.add_prefix_space = boolean(*prefix_space, "add_prefix_space in " + name);
+  set_frame(data, frame, name, wanted);
+  if ((settings.add_start && frame.start == -1) || (settings.add_end && frame.end == -1))
+    say(wanted.note, "tokenizer_config.json asks for start or end tokens that the template of " + name +
+                         " does not add: it decides, as in transformers 5");
   if (settings.add_prefix_space && *settings.add_prefix_space != data.add_prefix_space)
     throw Error("tokenizer_config.json contradicts tokenizer.json in " + folder, "one value of add_prefix_space",
                 data.add_prefix_space ? "true in tokenizer.json" : "false in tokenizer.json");
@@ -250,6 +337,17 @@ TokenizerData read_bpe_files(const BpeFiles& files, const Vocabulary& wanted) {
   add_specials(builder, settings);
   TokenizerData data = builder.finish(settings.unknown.empty() ? std::string(kGpt2EndOfText) : settings.unknown);
   data.add_prefix_space = settings.add_prefix_space.value_or(false);
+  const auto added = [&](bool adds, const std::string& token) -> int64_t {
+    if (!adds) return -1;
+    const std::string& wanted_name = token.empty() ? std::string(kGpt2EndOfText) : token;
+    const TokenId id = builder.id_of(wanted_name);
+    if (id < 0)
+      throw Error("tokenizer_config.json in " + files.folder + " puts a token before or after texts that has no id",
+                  "a piece of " + files.vocab_name, in_quotes(wanted_name));
+    return id;
+  };
+  set_frame(data, {added(settings.add_start, settings.start), added(settings.add_end, settings.end)}, files.folder,
+            wanted);
   return data;
 }
 

@@ -31,7 +31,6 @@ struct Header {
   int64_t width, hidden, layers, heads, kv_heads, vocab, context;
   bool legacy, shared_head;
   int64_t head_dim() const { return width / heads; }
-  int64_t kv_width() const { return head_dim() * kv_heads; }
 };
 
 bool has_magic(std::span<const std::byte> bytes) { return bytes.size() >= 4 && read_u32(bytes, 0) == kMagic; }
@@ -82,66 +81,22 @@ Header read_header(const MappedFile& file) {
   return header;
 }
 
-struct Blocks {
-  Stored token_embd, attn_norm, q, k, v, o, ffn_norm, gate, down, up, output_norm, output;
-};
-
-Blocks find_blocks(const std::shared_ptr<const MappedFile>& file, const Header& header) {
-  const int64_t l = header.layers, d = header.width, f = header.hidden, kv = header.kv_width();
-  NumberLayout layout(file, header.legacy ? kLegacyHeaderBytes : kV1HeaderBytes, Dtype::f32);
-  Blocks blocks;
-  const auto norms = [&] { return layout.next({l, d}); };
-  const auto attention = [&] {
-    blocks.q = layout.next({l, d, d});
-    blocks.k = layout.next({l, kv, d});
-    blocks.v = layout.next({l, kv, d});
-    blocks.o = layout.next({l, d, d});
-  };
-  const auto mlp = [&] {
-    blocks.gate = layout.next({l, f, d});
-    blocks.down = layout.next({l, d, f});
-    blocks.up = layout.next({l, f, d});
+void find_blocks(PlanBlocks& blocks, NumberLayout& layout, const Header& header) {
+  const auto each = [&](std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names) blocks.next({name});
   };
   if (header.legacy) {
-    blocks.token_embd = layout.next({header.vocab, d});
-    blocks.attn_norm = norms();
-    attention();
-    blocks.ffn_norm = norms();
-    mlp();
-    blocks.output_norm = layout.next({d});
-    layout.next({2, header.context, header.head_dim() / 2});
+    each({"token_embd.weight", "attn_norm.weight", "attn_q.weight", "attn_k.weight", "attn_v.weight",
+          "attn_output.weight", "ffn_norm.weight", "ffn_gate.weight", "ffn_down.weight", "ffn_up.weight",
+          "output_norm.weight"});
+    layout.next({2, header.context, header.head_dim() / 2});  // cos and sin
   } else {
-    blocks.attn_norm = norms();
-    blocks.ffn_norm = norms();
-    blocks.output_norm = layout.next({d});
-    blocks.token_embd = layout.next({header.vocab, d});
-    attention();
-    mlp();
+    each({"attn_norm.weight", "ffn_norm.weight", "output_norm.weight", "token_embd.weight", "attn_q.weight",
+          "attn_k.weight", "attn_v.weight", "attn_output.weight", "ffn_gate.weight", "ffn_down.weight",
+          "ffn_up.weight"});
   }
-  if (!header.shared_head) blocks.output = layout.next({header.vocab, d});
+  if (!header.shared_head) each({"output.weight"});
   layout.check_size(header.legacy ? "llama2.c, legacy" : "llama2.c, version 1");
-  return blocks;
-}
-
-void add_layer(ModelDraft& draft, const Blocks& blocks, int64_t layer, const Note& note) {
-  const int64_t d = draft.config.d_model, f = draft.config.d_ff;
-  const int64_t kv = draft.config.n_kv_heads * draft.config.head_dim;
-  const std::string to = "blk." + std::to_string(layer) + ".";
-  const auto vector = [&](const char* name, const Stored& all) {
-    draft.tensors.push_back(vector_source(to + name, all.skip(layer * d), d, note));
-  };
-  const auto matrix = [&](const char* name, const Stored& all, int64_t outputs, int64_t inputs) {
-    draft.tensors.push_back(rows_source(to + name, all.skip(layer * outputs * inputs), outputs, inputs, note));
-  };
-  vector("attn_norm.weight", blocks.attn_norm);
-  matrix("attn_q.weight", blocks.q, d, d);
-  matrix("attn_k.weight", blocks.k, kv, d);
-  matrix("attn_v.weight", blocks.v, kv, d);
-  matrix("attn_output.weight", blocks.o, d, d);
-  vector("ffn_norm.weight", blocks.ffn_norm);
-  matrix("ffn_gate.weight", blocks.gate, f, d);
-  matrix("ffn_up.weight", blocks.up, f, d);
-  matrix("ffn_down.weight", blocks.down, d, f);
 }
 
 TokenizerData tokenizer_beside(const std::string& path, const Vocabulary& wanted, const ImportOptions& options) {
@@ -175,7 +130,6 @@ bool is_llama2c(const std::string& path) {
 ModelDraft read_llama2c(const std::string& path, const ImportOptions& options) {
   const auto file = MappedFile::open(path);
   const Header header = read_header(*file);
-  const Blocks blocks = find_blocks(file, header);
 
   ModelDraft draft;
   ModelConfig& config = draft.config;
@@ -191,8 +145,6 @@ ModelDraft read_llama2c(const std::string& path, const ImportOptions& options) {
   config.activation = Activation::silu;
   config.gated_mlp = true;
   config.tied_output = header.shared_head;
-  config.attention_scale.assign(static_cast<size_t>(header.layers),
-                                static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))));
   // llama2.c stops at 1, which its training data puts between texts; 2 is the end of a text for Llama itself.
   if (config.vocab_size > 2) {
     config.bos_id = 1;
@@ -201,12 +153,12 @@ ModelDraft read_llama2c(const std::string& path, const ImportOptions& options) {
   draft.notes.position = "rope:pairing=interleaved";
   draft.notes.trained_positions = {draft.notes.position};
 
-  draft.tensors.push_back(
-      rows_source("token_embd.weight", blocks.token_embd, header.vocab, header.width, options.note));
-  for (int64_t layer = 0; layer < header.layers; ++layer) add_layer(draft, blocks, layer, options.note);
-  draft.tensors.push_back(vector_source("output_norm.weight", blocks.output_norm, header.width, options.note));
-  if (!header.shared_head)
-    draft.tensors.push_back(rows_source("output.weight", blocks.output, header.vocab, header.width, options.note));
+  NumberLayout layout(file, header.legacy ? kLegacyHeaderBytes : kV1HeaderBytes, Dtype::f32);
+  PlanBlocks blocks(config, layout);
+  find_blocks(blocks, layout, header);
+  add_planned(draft, options.note, [&](const PlannedTensor& tensor) { return blocks.find(tensor); });
+  config.attention_scale.assign(static_cast<size_t>(header.layers),
+                                static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))));
   draft.tokenizer = tokenizer_beside(path, {config.vocab_size, config.bos_id, options.note}, options);
   return draft;
 }

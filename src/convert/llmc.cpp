@@ -68,63 +68,6 @@ Header read_header(const MappedFile& file) {
   return header;
 }
 
-// Where each kind of tensor begins; members of one kind follow each other layer by layer.
-struct Blocks {
-  Stored token_embd, position_embd, norm1_w, norm1_b, qkv_w, qkv_b, proj_w, proj_b, norm2_w, norm2_b, up_w, up_b,
-      down_w, down_b, final_w, final_b;
-};
-
-Blocks find_blocks(const std::shared_ptr<const MappedFile>& file, const Header& header) {
-  const int64_t l = header.layers, c = header.width;
-  NumberLayout layout(file, kHeaderBytes, header.dtype);
-  Blocks blocks;
-  blocks.token_embd = layout.next({header.padded_vocab, c});
-  blocks.position_embd = layout.next({header.context, c});
-  blocks.norm1_w = layout.next({l, c});
-  blocks.norm1_b = layout.next({l, c});
-  blocks.qkv_w = layout.next({l, 3, c, c});
-  blocks.qkv_b = layout.next({l, 3, c});
-  blocks.proj_w = layout.next({l, c, c});
-  blocks.proj_b = layout.next({l, c});
-  blocks.norm2_w = layout.next({l, c});
-  blocks.norm2_b = layout.next({l, c});
-  blocks.up_w = layout.next({l, 4, c, c});
-  blocks.up_b = layout.next({l, 4, c});
-  blocks.down_w = layout.next({l, c, 4, c});
-  blocks.down_b = layout.next({l, c});
-  blocks.final_w = layout.next({c});
-  blocks.final_b = layout.next({c});
-  layout.check_size("llm.c, version " + std::string(header.dtype == Dtype::f32 ? "3" : "5"));
-  return blocks;
-}
-
-void add_layer(ModelDraft& draft, const Blocks& blocks, int64_t layer, const Note& note) {
-  const int64_t c = draft.config.d_model, f = draft.config.d_ff;
-  const std::string to = "blk." + std::to_string(layer) + ".";
-  const auto vector = [&](const std::string& name, const Stored& all, int64_t size) {
-    draft.tensors.push_back(vector_source(to + name, all.skip(layer * size), size, note));
-  };
-  const auto matrix = [&](const std::string& name, const Stored& all, int64_t outputs, int64_t inputs) {
-    draft.tensors.push_back(rows_source(to + name, all.skip(layer * outputs * inputs), outputs, inputs, note));
-  };
-  vector("attn_norm.weight", blocks.norm1_w, c);
-  vector("attn_norm.bias", blocks.norm1_b, c);
-  int64_t part = 3 * layer;
-  for (const char* name : {"attn_q", "attn_k", "attn_v"}) {
-    draft.tensors.push_back(rows_source(to + name + ".weight", blocks.qkv_w.skip(part * c * c), c, c, note));
-    draft.tensors.push_back(vector_source(to + name + ".bias", blocks.qkv_b.skip(part * c), c, note));
-    ++part;
-  }
-  matrix("attn_output.weight", blocks.proj_w, c, c);
-  vector("attn_output.bias", blocks.proj_b, c);
-  vector("ffn_norm.weight", blocks.norm2_w, c);
-  vector("ffn_norm.bias", blocks.norm2_b, c);
-  matrix("ffn_up.weight", blocks.up_w, f, c);
-  vector("ffn_up.bias", blocks.up_b, f);
-  matrix("ffn_down.weight", blocks.down_w, c, f);
-  vector("ffn_down.bias", blocks.down_b, c);
-}
-
 TokenizerData tokenizer_beside(const std::string& path, const Vocabulary& wanted, const ImportOptions& options) {
   if (!options.vocab_dir.empty()) return read_given_tokenizer(options.vocab_dir, wanted);
   const std::string beside = (fs::path(path).parent_path() / "gpt2_tokenizer.bin").string();
@@ -152,7 +95,6 @@ bool is_llmc(const std::string& path) {
 ModelDraft read_llmc(const std::string& path, const ImportOptions& options) {
   const auto file = MappedFile::open(path);
   const Header header = read_header(*file);
-  const Blocks blocks = find_blocks(file, header);
 
   ModelDraft draft;
   ModelConfig& config = draft.config;
@@ -163,8 +105,6 @@ ModelDraft read_llmc(const std::string& path, const ImportOptions& options) {
   config.n_heads = config.n_kv_heads = header.heads;
   config.head_dim = header.width / header.heads;
   config.d_ff = 4 * header.width;
-  config.attention_scale.assign(static_cast<size_t>(header.layers),
-                                static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))));
   if (config.vocab_size > kEndOfText) {
     config.bos_id = kEndOfText;
     config.eos_ids = {kEndOfText};
@@ -174,13 +114,25 @@ ModelDraft read_llmc(const std::string& path, const ImportOptions& options) {
   draft.notes.trained_positions = {"learned"};
 
   // The rows that pad the vocabulary stand for nothing and are left out.
+  ModelConfig padded = config;
+  padded.vocab_size = header.padded_vocab;
+  NumberLayout layout(file, kHeaderBytes, header.dtype);
+  PlanBlocks blocks(padded, layout);
+  blocks.next({"token_embd.weight"});
+  const Stored position_embd = layout.next({header.context, header.width});
+  blocks.next({"attn_norm.weight"});
+  blocks.next({"attn_norm.bias"});
+  blocks.next({"attn_q.weight", "attn_k.weight", "attn_v.weight"});
+  blocks.next({"attn_q.bias", "attn_k.bias", "attn_v.bias"});
+  for (const char* part : {"attn_output", "ffn_norm", "ffn_up", "ffn_down", "output_norm"})
+    for (const char* which : {".weight", ".bias"}) blocks.next({std::string(part) + which});
+  layout.check_size("llm.c, version " + std::string(header.dtype == Dtype::f32 ? "3" : "5"));
+
   draft.tensors.push_back(
-      rows_source("token_embd.weight", blocks.token_embd, header.vocab, header.width, options.note));
-  draft.tensors.push_back(
-      table_source("position_embd.weight", blocks.position_embd, {header.context, header.width}, options.note));
-  for (int64_t layer = 0; layer < header.layers; ++layer) add_layer(draft, blocks, layer, options.note);
-  draft.tensors.push_back(vector_source("output_norm.weight", blocks.final_w, header.width, options.note));
-  draft.tensors.push_back(vector_source("output_norm.bias", blocks.final_b, header.width, options.note));
+      table_source("position_embd.weight", {header.context, header.width}, position_embd, options.note));
+  add_planned(draft, options.note, [&](const PlannedTensor& tensor) { return blocks.find(tensor); });
+  config.attention_scale.assign(static_cast<size_t>(header.layers),
+                                static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))));
   draft.tokenizer = tokenizer_beside(path, {config.vocab_size, config.bos_id, options.note}, options);
   return draft;
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "convert/json_tree.h"
+#include "convert/json_file.h"
 #include "convert/sniff.h"
 #include "convert/stored.h"
 #include "ordinal/error.h"
@@ -12,7 +12,7 @@ namespace ordinal::convert {
 namespace {
 
 constexpr int64_t kLengthBytes = 8;
-constexpr int64_t kMaxHeaderBytes = int64_t{16} << 20;
+constexpr int64_t kMaxHeaderBytes = 100'000'000;  // the limit of the format's own reader
 
 struct Kind {
   std::string_view name;
@@ -88,10 +88,14 @@ std::string_view header_of(const MappedFile& file) {
     throw Error(path + " is too short to be a safetensors file", "at least 8 bytes, the length of its header",
                 "a size of " + std::to_string(size) + " bytes", "copy or download it again");
   const uint64_t length = read_u64(bytes, 0);
-  if (length > static_cast<uint64_t>(std::min(size - kLengthBytes, kMaxHeaderBytes)))
-    throw Error(path + " is truncated, or no safetensors file: its header does not fit into it",
-                "a header of at most " + grouped(std::min(size - kLengthBytes, kMaxHeaderBytes)) + " bytes",
+  if (length > static_cast<uint64_t>(size - kLengthBytes))
+    throw Error(path + " is truncated, or no safetensors file: its header is longer than what is left of it",
+                "a header of at most " + grouped(size - kLengthBytes) + " bytes",
                 "a length of " + std::to_string(length), "copy or download it again");
+  if (length > static_cast<uint64_t>(kMaxHeaderBytes))
+    throw Error(path + " has a header above the limit of the format",
+                "at most " + grouped(kMaxHeaderBytes) + " bytes, as every reader of safetensors",
+                grouped(static_cast<int64_t>(length)) + " bytes", "save it again with less metadata");
   if (!begins_well || length == 0)
     throw Error(path + " is not a safetensors file", "a header that begins with '{'", "something else");
   return as_text(bytes).substr(kLengthBytes, static_cast<size_t>(length));
@@ -102,7 +106,7 @@ std::string_view header_of(const MappedFile& file) {
 std::vector<StoredTensor> read_safetensors(const std::string& path) {
   const auto file = MappedFile::open(path);
   const std::string_view header = header_of(*file);
-  const Json directory = parse_json(header, "the header of " + path);
+  const JsonDocument directory = parse_json(header, "the header of " + path, 0, {.bytes = kMaxHeaderBytes});
   const int64_t data_start = kLengthBytes + static_cast<int64_t>(header.size());
 
   std::vector<StoredTensor> tensors;

@@ -113,23 +113,9 @@ uint64_t read_u64(std::span<const std::byte> bytes, size_t at) {
 
 float read_f32(std::span<const std::byte> bytes, size_t at) { return std::bit_cast<float>(read_u32(bytes, at)); }
 
-std::string in_quotes(std::string_view text) {
-  constexpr size_t kLimit = 80;
-  std::string out = "'";
-  for (const char c : text.substr(0, kLimit)) out += c >= 0x20 && c < 0x7f ? c : '?';
-  return out + (text.size() > kLimit ? "...'" : "'");
-}
-
-std::string grouped(int64_t number) {
-  std::string digits = std::to_string(number);
-  const size_t first = digits.front() == '-' ? 1 : 0;
-  for (size_t place = digits.size(); place > first + 3;) digits.insert(place -= 3, 1, ',');
-  return digits;
-}
-
 Likeness likeness(std::span<const std::byte> bytes) {
   if (bytes.empty()) return {"an empty file", "copy or download it again"};
-  const std::string_view head = as_text(bytes.first(std::min<size_t>(bytes.size(), 4096)));
+  std::string_view head = as_text(bytes.first(std::min<size_t>(bytes.size(), 4096)));
   for (const Signature& signature : kSignatures)
     if (head.starts_with(signature.begins)) return {std::string(signature.what), std::string(signature.suggestion)};
   if (head.starts_with("GGUF")) return gguf_likeness(bytes);
@@ -138,6 +124,7 @@ Likeness likeness(std::span<const std::byte> bytes) {
     return {"a file of " + std::to_string(bytes.size()) + " bytes, too short for the header of any model",
             "copy or download it again"};
   if (const Likeness numbered = numbered_likeness(bytes); !numbered.what.empty()) return numbered;
+  if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);  // a byte order mark
   if (is_printable(head)) return {head.front() == '{' ? "JSON text" : "text", "give the model itself"};
   if (std::all_of(head.begin(), head.end(), [](char c) { return c == 0; }))
     return {"zeros, as an interrupted download leaves them", "copy or download it again"};

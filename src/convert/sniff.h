@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/words.h"
+
 namespace ordinal::convert {
 
 // The little-endian number at `at`, which must lie within `bytes`.
@@ -19,11 +21,7 @@ inline std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Text of unknown origin for a message: in quotes, short, nothing that could upset a terminal.
-std::string in_quotes(std::string_view text);
-
-// 12345678 as "12,345,678".
-std::string grouped(int64_t number);
+inline std::string in_quotes(std::string_view text) { return quoted(text); }
 
 // What the bytes look like, such as "a zip archive", and what to do about it; "" when they look like nothing known.
 struct Likeness {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -17,26 +18,37 @@ constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
 int64_t capped_sum(int64_t a, int64_t b) { return a > kMost - b ? kMost : a + b; }
 
-// Says at most once for one tensor that it holds something that is no number.
-class Watch {
+// Reads numbers of one tensor, and says at most once that some are no numbers.
+class Reader {
  public:
-  Watch(std::string name, Note note) : name_(std::move(name)), note_(std::move(note)) {}
+  Reader(std::string name, Stored at, Note note) : name_(std::move(name)), at_(std::move(at)), note_(std::move(note)) {}
 
-  void look(std::span<const float> values) {
-    if (said_ || std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); })) return;
+  void read(int64_t first, std::span<float> out) {
+    if (at_.doubles)
+      round(first, out);
+    else
+      widen(at_.dtype, at_.file->bytes().data() + at_.offset, first, out);
+    if (said_ || std::ranges::all_of(out, [](float x) { return std::isfinite(x); })) return;
     said_ = true;
     say(note_, name_ + " holds NaN or infinity; it is kept as it is");
   }
 
  private:
+  void round(int64_t first, std::span<float> out) const {
+    for (size_t i = 0; i < out.size(); ++i) {
+      double value;
+      std::memcpy(&value, at_.file->bytes().data() + at_.offset + 8 * (first + static_cast<int64_t>(i)), 8);
+      out[i] = static_cast<float>(value);
+      if (std::isinf(out[i]) && !std::isinf(value))
+        throw Error(name_ + " holds a number that f32 cannot", "at most 3.4e38", std::to_string(value));
+    }
+  }
+
   std::string name_;
+  Stored at_;
   Note note_;
   bool said_ = false;
 };
-
-void widen_at(const Stored& at, int64_t first, std::span<float> out) {
-  widen(at.dtype, at.file->bytes().data() + at.offset, first, out);
-}
 
 }  // namespace
 
@@ -47,56 +59,57 @@ int64_t capped_product(std::initializer_list<int64_t> sizes) {
   return product;
 }
 
-TensorSource vector_source(const std::string& name, const Stored& at, int64_t count, const Note& note) {
-  const auto watch = std::make_shared<Watch>(name, note);
-  return {name, {count}, at.dtype, [at, count, watch](int64_t, int64_t, float* out) {
-            const std::span<float> values(out, static_cast<size_t>(count));
-            widen_at(at, 0, values);
-            watch->look(values);
-          }};
+TensorSource source_of(const std::string& name, std::vector<int64_t> shape, const Origin& origin, const Note& note) {
+  const int64_t outputs = shape[0], inputs = shape.size() == 2 ? shape[1] : 1;
+  const Share share = origin.share;
+  const int64_t width = share.outputs_in_all(outputs);
+  const auto reader = std::make_shared<Reader>(name, origin.at, note);
+
+  // Outputs `from` .. `from + count`, which lie together in the file from output `place` on.
+  const auto read_together = [=](int64_t place, int64_t count, float* out) {
+    if (!origin.turned) return reader->read(place * inputs, {out, static_cast<size_t>(count * inputs)});
+    std::array<float, kPanelLanes> strip;
+    for (int64_t k = 0; k < inputs; ++k) {
+      reader->read(k * width + place, std::span(strip).first(static_cast<size_t>(count)));
+      for (int64_t n = 0; n < count; ++n) out[n * inputs + k] = strip[static_cast<size_t>(n)];
+    }
+  };
+  const bool is_vector = shape.size() == 1;
+  const auto read = [=](int64_t first, int64_t count, float* out) {
+    if (is_vector) count = outputs;
+    for (const int64_t stop = first + count; first < stop;) {
+      const int64_t within = first % share.count, place = first / share.count * share.every + share.first + within;
+      const int64_t together = std::min({stop - first, share.count - within, is_vector ? outputs : kPanelLanes});
+      read_together(place, together, out);
+      first += together;
+      out += together * inputs;
+    }
+  };
+  return {name, std::move(shape), origin.at.dtype, read};
 }
 
-TensorSource rows_source(const std::string& name, const Stored& at, int64_t outputs, int64_t inputs, const Note& note) {
-  const auto watch = std::make_shared<Watch>(name, note);
-  return {name, {outputs, inputs}, at.dtype, [at, inputs, watch](int64_t first, int64_t count, float* out) {
-            const std::span<float> values(out, static_cast<size_t>(count * inputs));
-            widen_at(at, first * inputs, values);
-            watch->look(values);
-          }};
-}
-
-TensorSource table_source(const std::string& name, const Stored& at, const std::vector<int64_t>& shape,
-                          const Note& note) {
-  TensorSource source = rows_source(name, at, 1, shape.back(), note);
-  source.shape = shape;
+TensorSource table_source(const std::string& name, std::vector<int64_t> shape, const Stored& at, const Note& note) {
+  int64_t rows = 1;
+  for (size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
+  TensorSource source = source_of(name, shape.size() == 1 ? shape : std::vector{rows, shape.back()}, {at}, note);
+  source.shape = std::move(shape);
   source.is_table = true;
   return source;
 }
 
-TensorSource columns_source(const std::string& name, const Stored& at, const Columns& columns, const Note& note) {
-  const auto watch = std::make_shared<Watch>(name, note);
-  return {name,
-          {columns.outputs, columns.inputs},
-          at.dtype,
-          [at, columns, watch](int64_t first, int64_t count, float* out) {
-            std::array<float, kPanelLanes> strip;
-            for (int64_t done = 0; done < count; done += kPanelLanes) {
-              const std::span<float> part(strip.data(), static_cast<size_t>(std::min(count - done, kPanelLanes)));
-              for (int64_t k = 0; k < columns.inputs; ++k) {
-                widen_at(at, k * columns.width + columns.first + first + done, part);
-                watch->look(part);
-                for (size_t n = 0; n < part.size(); ++n)
-                  out[(done + static_cast<int64_t>(n)) * columns.inputs + k] = part[n];
-              }
-            }
-          }};
+void add_planned(ModelDraft& draft, const Note& note,
+                 const std::function<std::optional<Origin>(const PlannedTensor& tensor)>& find) {
+  for_each_tensor(draft.config, [&](const PlannedTensor& tensor) {
+    if (const std::optional<Origin> origin = find(tensor))
+      draft.tensors.push_back(source_of(tensor.name, tensor.shape, *origin, note));
+  });
 }
 
 NumberLayout::NumberLayout(std::shared_ptr<const MappedFile> file, int64_t header_bytes, Dtype dtype)
     : file_(std::move(file)), end_(header_bytes), dtype_(dtype) {}
 
 Stored NumberLayout::next(std::initializer_list<int64_t> sizes) {
-  const Stored block{file_, end_, dtype_};
+  const Stored block{.file = file_, .offset = end_, .dtype = dtype_};
   end_ = capped_sum(end_, capped_product({capped_product(sizes), dtype_info(dtype_).block_bytes}));
   return block;
 }
@@ -110,6 +123,28 @@ void NumberLayout::check_size(const std::string& format) const {
                                            : " is longer than its header says: there are trailing bytes"),
               expected, "a file of " + grouped(size) + " bytes (read as " + format + ")",
               size < end_ ? "copy or download it again" : "");
+}
+
+void PlanBlocks::next(std::initializer_list<std::string_view> names) {
+  int64_t per_layer = 0;
+  bool in_layers = false;
+  std::vector<Place*> added;
+  for (const std::string_view name : names) {
+    const PlannedTensor tensor = planned_tensor(config_, name);
+    in_layers = tensor.part->is_in_layers();
+    added.push_back(&(places_[std::string(name)] = {{}, per_layer, 0}));
+    const auto& shape = tensor.shape;
+    per_layer = capped_sum(per_layer, capped_product({shape[0], shape.size() == 2 ? shape[1] : 1}));
+  }
+  const Stored block = layout_.next({in_layers ? config_.n_layers : 1, per_layer});
+  for (Place* place : added) place->block = block, place->per_layer = per_layer;
+}
+
+std::optional<Origin> PlanBlocks::find(const PlannedTensor& tensor) const {
+  const auto found = places_.find(std::string(tensor.part->name) + (tensor.is_bias ? ".bias" : ".weight"));
+  if (found == places_.end()) return std::nullopt;
+  const Place& place = found->second;
+  return Origin{.at = place.block.skip(tensor.layer * place.per_layer + place.offset)};
 }
 
 }  // namespace ordinal::convert

@@ -4,11 +4,17 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <limits>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "format/mapped_file.h"
 #include "format/model_writer.h"
+#include "model/plan.h"
 
 namespace ordinal::convert {
 
@@ -26,28 +32,38 @@ struct Stored {
   std::shared_ptr<const MappedFile> file;
   int64_t offset = 0;
   Dtype dtype = Dtype::f32;
+  bool doubles = false;  // 64 bits a number, rounded to f32 as they are read
 
-  Stored skip(int64_t numbers) const { return {file, offset + numbers * dtype_info(dtype).block_bytes, dtype}; }
+  int64_t bytes_per_number() const { return doubles ? 8 : dtype_info(dtype).block_bytes; }
+  Stored skip(int64_t numbers) const { return {file, offset + numbers * bytes_per_number(), dtype, doubles}; }
 };
 
-// Sources keep the mapping alive, read only when asked, and note (once a tensor) a NaN or an infinity among the
-// numbers. All numbers must lie within the file.
+// Which outputs of a fused tensor are one part's: `count` from `first` on in every `every`. By default all are.
+struct Share {
+  static constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+  int64_t first = 0, count = kAll, every = kAll;
 
-// [count]
-TensorSource vector_source(const std::string& name, const Stored& at, int64_t count, const Note& note);
+  // Of a fused tensor that holds this share of `outputs`.
+  int64_t outputs_in_all(int64_t outputs) const { return count == kAll ? outputs : outputs / count * every; }
+};
 
-// [outputs, inputs] stored in that order.
-TensorSource rows_source(const std::string& name, const Stored& at, int64_t outputs, int64_t inputs, const Note& note);
+// Where a tensor lies in a foreign file.
+struct Origin {
+  Stored at;
+  Share share = {};
+  bool turned = false;  // [inputs, outputs]
+};
+
+// Reads a tensor of this shape, [outputs, inputs] or [outputs], from where it lies. The source keeps the mapping alive,
+// reads only when asked, and notes (once a tensor) a NaN or an infinity. All numbers must lie within the file.
+TensorSource source_of(const std::string& name, std::vector<int64_t> shape, const Origin& origin, const Note& note);
 
 // A table that a position scheme reads, of one to three dimensions.
-TensorSource table_source(const std::string& name, const Stored& at, const std::vector<int64_t>& shape,
-                          const Note& note);
+TensorSource table_source(const std::string& name, std::vector<int64_t> shape, const Stored& at, const Note& note);
 
-// [outputs, inputs] stored as columns: output n is column `first` + n of `inputs` rows of `width` numbers each.
-struct Columns {
-  int64_t inputs, width, first, outputs;
-};
-TensorSource columns_source(const std::string& name, const Stored& at, const Columns& columns, const Note& note);
+// Adds each tensor of the plan that `find` has a place for.
+void add_planned(ModelDraft& draft, const Note& note,
+                 const std::function<std::optional<Origin>(const PlannedTensor& tensor)>& find);
 
 // A file of a header and then blocks of numbers, one after another, whose sizes follow from the header.
 class NumberLayout {
@@ -64,6 +80,27 @@ class NumberLayout {
   std::shared_ptr<const MappedFile> file_;
   int64_t end_;  // capped
   Dtype dtype_;
+};
+
+// A file that keeps a tensor of all layers together, layer by layer, and so for each tensor of the plan.
+class PlanBlocks {
+ public:
+  PlanBlocks(const ModelConfig& config, NumberLayout& layout) : config_(config), layout_(layout) {}
+
+  // What comes next in the file: these tensors ("attn_q.weight"), one after another, once or for each layer.
+  void next(std::initializer_list<std::string_view> names);
+
+  // Nothing when the file has no such tensor. Valid once the layout's check_size has returned.
+  std::optional<Origin> find(const PlannedTensor& tensor) const;
+
+ private:
+  struct Place {
+    Stored block;
+    int64_t offset, per_layer;  // numbers
+  };
+  const ModelConfig& config_;
+  NumberLayout& layout_;
+  std::map<std::string, Place, std::less<>> places_;  // by the name in a layer
 };
 
 }  // namespace ordinal::convert

@@ -71,7 +71,7 @@ TokenizerData read_given_tokenizer(const std::string& path, const Vocabulary& wa
     if (name == "vocab.json" || name == "merges.txt") return read_hugging_face_pair(folder, wanted);
     if (name == "encoder.json" || name == "vocab.bpe") return read_openai_pair(folder, wanted);
     if (is_llmc_tokenizer(file->bytes())) return read_llmc_tokenizer(file->bytes(), path, wanted);
-    const size_t first = as_text(file->bytes()).find_first_not_of(" \t\r\n");
+    const size_t first = as_text(file->bytes()).find_first_not_of(" \t\r\n\xef\xbb\xbf");
     if (first != std::string_view::npos && file->bytes()[first] == std::byte{'{'})
       return read_tokenizer_json(as_text(file->bytes()), path, folder, wanted);
     return read_llama2c_tokenizer(file->bytes(), path, wanted);

@@ -4,7 +4,7 @@
 
 #include "draw/parts.h"
 
-namespace ordinal::report {
+namespace ordinal::draw {
 namespace {
 
 constexpr int kColours = 8;
@@ -240,26 +240,4 @@ void draw_chart(Canvas& canvas, const Chart& chart, const Box& box) {
   canvas.out += "</g>\n";
 }
 
-Chart bar_chart(std::string title, std::string x_title, std::string y_title, std::vector<std::string> labels,
-                std::vector<double> values) {
-  Series series{.name = "", .x = {}, .y = std::move(values), .drawn = Drawn::bars};
-  for (size_t i = 0; i < series.y.size(); ++i) series.x.push_back(static_cast<double>(i));
-  return {.title = std::move(title),
-          .x = {.title = std::move(x_title), .labels = std::move(labels)},
-          .y = {.title = std::move(y_title)},
-          .series = {std::move(series)}};
-}
-
-Series histogram(std::span<const double> values, double low, double high, int64_t bins) {
-  Series series{.name = "", .x = {}, .y = std::vector<double>(static_cast<size_t>(bins)), .drawn = Drawn::bars};
-  const double width = (high - low) / static_cast<double>(bins);
-  for (int64_t i = 0; i < bins; ++i) series.x.push_back(low + width * (static_cast<double>(i) + 0.5));
-  for (const double value : values) {
-    if (!(value >= low && value <= high)) continue;
-    const auto bin = static_cast<int64_t>((value - low) / width);
-    ++series.y[static_cast<size_t>(std::clamp<int64_t>(bin, 0, bins - 1))];
-  }
-  return series;
-}
-
-}  // namespace ordinal::report
+}  // namespace ordinal::draw

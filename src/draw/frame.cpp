@@ -4,7 +4,7 @@
 
 #include "draw/parts.h"
 
-namespace ordinal::report {
+namespace ordinal::draw {
 namespace {
 
 // Every n-th label, so that they have room.
@@ -111,4 +111,4 @@ Frame draw_frame(Canvas& canvas, const Box& box, const Axis& x_axis, const Axis&
   return frame;
 }
 
-}  // namespace ordinal::report
+}  // namespace ordinal::draw

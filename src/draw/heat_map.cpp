@@ -5,7 +5,7 @@
 
 #include "draw/parts.h"
 
-namespace ordinal::report {
+namespace ordinal::draw {
 namespace {
 
 constexpr int kLevels = 60;  // shades of one colour: a step is less than the eye sees
@@ -117,4 +117,4 @@ void draw_heat_map(Canvas& canvas, const HeatMap& map, const Box& box) {
   canvas.out += "</g>\n";
 }
 
-}  // namespace ordinal::report
+}  // namespace ordinal::draw

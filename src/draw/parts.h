@@ -1,13 +1,14 @@
 // parts.h: what svg.cpp shares with the files that draw one kind of panel: a canvas, boxes, and the frame of axes.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "draw/scale.h"
 #include "draw/svg.h"
 
-namespace ordinal::report {
+namespace ordinal::draw {
 
 inline constexpr double kTextSize = 12, kTickSize = 11, kLine = 16;  // of all text but titles; of ticks; line height
 
@@ -46,4 +47,4 @@ Frame draw_frame(Canvas& canvas, const Box& box, const Axis& x_axis, const Axis&
 void draw_chart(Canvas& canvas, const Chart& chart, const Box& box);
 void draw_heat_map(Canvas& canvas, const HeatMap& map, const Box& box);
 
-}  // namespace ordinal::report
+}  // namespace ordinal::draw

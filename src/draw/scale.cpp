@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
-#include "report/text.h"
-#include "text/utf8.h"
+#include "base/number_text.h"
+#include "base/utf8.h"
 
-namespace ordinal::report {
+namespace ordinal::draw {
 namespace {
 
 // 10^n in raised digits.
@@ -115,9 +114,7 @@ std::vector<Tick> ticks(const Scale& scale, int count) {
 std::string svg_number(double value) {
   if (!std::isfinite(value)) return "null";
   if (value == 0) return "0";
-  std::array<char, 64> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, 6);
-  return {buffer.data(), end.ptr};
+  return significant(value, 6);
 }
 
 std::string svg_place(double value) {
@@ -175,4 +172,4 @@ std::vector<std::string> wrap_text(const std::string& text, double width, double
   return lines;
 }
 
-}  // namespace ordinal::report
+}  // namespace ordinal::draw

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace ordinal::report {
+namespace ordinal::draw {
 
 struct Tick {
   double at = 0;
@@ -56,4 +56,4 @@ std::string xml_text(std::string_view text);
 double text_width(std::string_view text, double size);
 std::vector<std::string> wrap_text(const std::string& text, double width, double size);
 
-}  // namespace ordinal::report
+}  // namespace ordinal::draw

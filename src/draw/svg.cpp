@@ -6,7 +6,7 @@
 
 #include "draw/parts.h"
 
-namespace ordinal::report {
+namespace ordinal::draw {
 namespace {
 
 constexpr double kMargin = 16, kGap = 18, kTitleSize = 16;
@@ -25,9 +25,11 @@ std::string colours(const std::array<const char*, 8>& list, const char* ink, con
          "}.oc-plus{stroke:" + plus + "}.oc-minus{stroke:" + minus + "}.oc-one{stroke:" + one + "}";
 }
 
+}  // namespace
+
 // The same in every figure, so that a page may hold several. Text takes the colour of what is around the figure.
-std::string style() {
-  return "<style>.oc{font:12px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif}"
+std::string svg_style() {
+  return ".oc{font:12px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif}"
          ".oc text{fill:currentColor}.oc .oc-tick{font-size:11px}.oc .oc-title{font-size:13px;font-weight:600}"
          ".oc .oc-head{font-size:16px;font-weight:600}.oc .oc-note{opacity:.8}"
          ".oc-grid{stroke:currentColor;stroke-opacity:.12}.oc-axis{stroke:currentColor;stroke-opacity:.6}"
@@ -37,10 +39,8 @@ std::string style() {
          ".oc-cell{shape-rendering:crispEdges}" +
          colours(kOnLight, "#1c2128", "#ffffff", "#c4161c", "#0b52b5", "#0b52b5") +
          "@media(prefers-color-scheme:dark){" +
-         colours(kOnDark, "#e3e6ea", "#14171c", "#ff5c56", "#5a9dff", "#6db1ff") + "}</style>\n";
+         colours(kOnDark, "#e3e6ea", "#14171c", "#ff5c56", "#5a9dff", "#6db1ff") + "}";
 }
-
-}  // namespace
 
 std::string to_svg(const Figure& figure, SvgPlace place) {
   Canvas canvas;
@@ -73,9 +73,8 @@ std::string to_svg(const Figure& figure, SvgPlace place) {
                     attribute("aria-labelledby", figure.id + "-title " + figure.id + "-desc") + ">\n";
   svg += "<title" + attribute("id", figure.id + "-title") + ">" + xml_text(figure.title) + "</title>\n";
   svg += "<desc" + attribute("id", figure.id + "-desc") + ">" + xml_text(figure.description) + "</desc>\n";
-  svg += style();
-  if (file) svg += "<rect class=\"oc-paper\" width=\"100%\" height=\"100%\"/>\n";
+  if (file) svg += "<style>" + svg_style() + "</style>\n<rect class=\"oc-paper\" width=\"100%\" height=\"100%\"/>\n";
   return svg + canvas.out + "</svg>\n";
 }
 
-}  // namespace ordinal::report
+}  // namespace ordinal::draw

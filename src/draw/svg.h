@@ -1,98 +1,21 @@
-// svg.h: charts from plain numbers, as self-contained SVG text for a file or for a place inside an HTML page.
+// svg.h: figures as self-contained SVG text, for a file or for a place inside an HTML page.
 //
-// A figure is a grid of panels: charts (lines, steps, dots, bars on two axes) and heat maps. Every number that is drawn
-// is also written in data- attributes, so that it can be read back; one that is not finite leaves a gap and is "null".
-// Colours follow the reader's light or dark setting; text and axes take the colour of their surroundings. Classes begin
-// with "oc-" and mean the same in every figure, ids begin with the figure's own, so figures can share a page.
+// Every number that is drawn is also written in data- attributes, so that it can be read back; one that is not finite
+// is "null". Colours follow the reader's light or dark setting; text and axes take the colour of their surroundings.
+// Classes begin with "oc-" and mean the same in every figure, ids begin with the figure's own, so figures can share a
+// page.
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
-#include <vector>
 
-namespace ordinal::report {
+#include "results/figure.h"
 
-// From the least to the greatest number drawn, unless `from` and `to` say otherwise. A logarithmic axis leaves out
-// numbers that are not above 0. With `labels` the axis has a place for each, at 0, 1, 2 ...
-struct Axis {
-  std::string title = {};  // with its unit
-  bool logarithmic = false;
-  std::optional<double> from = {}, to = {};
-  std::vector<std::string> labels = {};
-  bool whole = false;  // ticks at whole numbers alone
-};
+namespace ordinal::draw {
 
-enum class Drawn : uint8_t { line, steps, dots, bars };
-
-// Bars stand on 0 and share the room between two places when several series have them.
-struct Series {
-  std::string name = {};  // in the legend, "" for none
-  std::vector<double> x = {}, y = {};
-  Drawn drawn = Drawn::line;
-  std::vector<double> low = {}, high = {};  // a band around a line, empty or one a point
-  bool dashed = false;
-  int colour = -1;                       // -1: the next one; equal numbers are equal colours
-  std::vector<std::string> labels = {};  // beside the points, empty or one a point; "" for none
-};
-
-// A line across the chart: "trained length" at x, or at y when horizontal.
-struct MarkerLine {
-  double at = 0;
-  std::string label = {};
-  bool horizontal = false;
-};
-
-struct Chart {
-  std::string title = {};
-  Axis x = {}, y = {};
-  std::vector<Series> series = {};
-  std::vector<MarkerLine> markers = {};
-  bool square = false;   // equal room for both axes
-  bool legend = true;    // false where the page around the chart says which colour is what
-  std::string key = {};  // data-key of the panel, for a program that looks for it
-};
-
-// Rows of cells from red (above 0) over nothing (0) to blue (below), or of one colour when nothing is below 0.
-struct HeatMap {
-  std::string title = {};
-  Axis x = {}, y = {};              // titles, labels
-  int64_t rows = 0, cols = 0;       // row 0 is at the top
-  std::vector<double> values = {};  // [rows, cols]
-  double first_x = 0, step_x = 1;   // what columns and rows stand for
-  double first_y = 0, step_y = 1;
-  std::string row_key = "row";      // a row is written as data-<row_key>, data-values
-  std::string value_title = {};     // of the colour bar, "" for no bar
-  std::optional<double> most = {};  // the number with the full colour [default: the largest there is]
-  bool square = false;
-  bool with_text = false;  // numbers in the cells
-  std::string key = {};
-};
-
-using Panel = std::variant<Chart, HeatMap>;
-
-struct Figure {
-  std::string id = {};  // letters, digits, hyphens; the beginning of its ids
-  std::string title = {}, description = {};
-  std::vector<Panel> panels = {};
-  int columns = 1;
-  double width = 640, panel_height = 320;
-  std::vector<std::string> notes = {};  // below the panels
-};
-
-// A file has a background and colours of its own; in a page both come from the page.
+// A file has a style and a background of its own; in a page they come from the page, which needs svg_style() once.
 enum class SvgPlace : uint8_t { file, page };
 std::string to_svg(const Figure& figure, SvgPlace place = SvgPlace::file);
+std::string svg_style();
 
-// A chart with a bar for each label.
-Chart bar_chart(std::string title, std::string x_title, std::string y_title, std::vector<std::string> labels,
-                std::vector<double> values);
-
-// How many of `values` are in each of `bins` equal stretches from `low` to `high`, as bars; others are not counted.
-Series histogram(std::span<const double> values, double low, double high, int64_t bins);
-
-}  // namespace ordinal::report
+}  // namespace ordinal::draw

@@ -6,8 +6,8 @@
 #include <span>
 #include <type_traits>
 
-#include "format/json_reader.h"
-#include "format/words.h"
+#include "base/json.h"
+#include "base/words.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
@@ -22,48 +22,24 @@ Names names_of(Activation) { return kActivations; }
 template <class T>
 concept Enum = std::is_enum_v<T>;
 
-std::string join(Names names) {
-  std::string all;
-  for (const std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
-  return all;
-}
-
-// A value as JSON.
-std::string text_of(int64_t value) { return std::to_string(value); }
-std::string text_of(TokenId value) { return std::to_string(value); }
-std::string text_of(float value) { return json_number(value); }
-std::string text_of(bool value) { return value ? "true" : "false"; }
-std::string text_of(Enum auto value) { return json_string(names_of(value)[static_cast<size_t>(value)]); }
 template <class T>
-std::string text_of(const std::vector<T>& values) {
-  std::string items;
-  for (const T value : values) items += (items.empty() ? "" : ",") + text_of(value);
-  return "[" + items + "]";
+void write(JsonWriter& json, const T& value) {
+  if constexpr (Enum<T>)
+    json.value(names_of(value)[static_cast<size_t>(value)]);
+  else
+    json.value(value);
 }
 
-std::string text_of(const ConfigField& field, const ModelConfig& config) {
-  return std::visit([&](auto member) { return text_of(config.*member); }, field.member);
-}
-
-// And back.
-void read(JsonReader& reader, std::string_view key, int64_t& value) { value = reader.integer(key); }
-void read(JsonReader& reader, std::string_view key, float& value) { value = reader.number(key); }
-void read(JsonReader& reader, std::string_view key, bool& value) { value = reader.boolean(key); }
-void read(JsonReader& reader, std::string_view key, TokenId& id) {
-  const int64_t value = reader.integer(key);
-  if (value < INT32_MIN || value > INT32_MAX) reader.fail(key, "ids of 32 bits", std::to_string(value));
-  id = static_cast<TokenId>(value);
-}
-void read(JsonReader& reader, std::string_view key, Enum auto& value) {
-  const Names names = names_of(value);
-  const std::string name = reader.string(key);
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) reader.fail(std::string(key) + " has an unknown value", join(names), quoted(name));
-  value = static_cast<std::remove_reference_t<decltype(value)>>(found - names.begin());
+void read(const Json& json, const std::string& key, int64_t& value) { value = whole_number(json, key); }
+void read(const Json& json, const std::string& key, TokenId& value) { value = whole_number_32(json, key); }
+void read(const Json& json, const std::string& key, float& value) { value = number_f32(json, key); }
+void read(const Json& json, const std::string& key, bool& value) { value = boolean(json, key); }
+void read(const Json& json, const std::string& key, Enum auto& value) {
+  value = static_cast<std::remove_reference_t<decltype(value)>>(one_of(names_of(value), json, key));
 }
 template <class T>
-void read(JsonReader& reader, std::string_view key, std::vector<T>& values) {
-  reader.array(key, [&] { read(reader, key, values.emplace_back()); });
+void read(const Json& json, const std::string& key, std::vector<T>& values) {
+  for (const Json& item : array(json, key)) read(item, key, values.emplace_back());
 }
 
 // Throws Error unless a value is such as its row of the table allows.
@@ -78,11 +54,12 @@ class Check {
   void operator()(float value) const {
     if (!std::isfinite(value)) throw Error(key_ + " is not a number", "a finite number", std::to_string(value));
     if (value < lowest_)
-      throw Error(key_ + " is out of range", json_number(static_cast<float>(lowest_)) + " or more", json_number(value));
+      throw Error(key_ + " is out of range", shortest(static_cast<float>(lowest_)) + " or more", shortest(value));
   }
   void operator()(Enum auto value) const {
     if (static_cast<size_t>(value) >= names_of(value).size())
-      throw Error(key_ + " has no name", join(names_of(value)), "value " + std::to_string(static_cast<size_t>(value)));
+      throw Error(key_ + " has no name", joined(names_of(value)),
+                  "value " + std::to_string(static_cast<size_t>(value)));
   }
   void operator()(const std::vector<TokenId>& ids) const { std::ranges::for_each(ids, *this); }
   void operator()(const std::vector<float>& values) const {
@@ -106,24 +83,34 @@ class Check {
 
 }  // namespace
 
-std::string config_json(const ModelConfig& config) {
-  std::string out;
-  for (const ConfigField& field : kConfigFields)
-    if (field.stated == Stated::always || text_of(field, config) != text_of(field, ModelConfig{}))
-      out += (out.empty() ? "" : ",") + json_string(field.key) + ":" + text_of(field, config);
-  return "{" + out + "}";
+void write_config(JsonWriter& json, const ModelConfig& config) {
+  const auto is_default = [&](auto member) { return config.*member == ModelConfig{}.*member; };
+  json.begin_object();
+  for (const ConfigField& field : kConfigFields) {
+    if (field.stated == Stated::unless_default && std::visit(is_default, field.member)) continue;
+    json.key(field.key);
+    std::visit([&](auto member) { write(json, config.*member); }, field.member);
+  }
+  json.end_object();
 }
 
-ModelConfig read_config(JsonReader& reader) {
+std::string config_json(const ModelConfig& config) {
+  JsonWriter json;
+  write_config(json, config);
+  return json.take();
+}
+
+ModelConfig read_config(const Json& json) {
+  std::vector<std::string_view> required, optional;
+  for (const ConfigField& field : kConfigFields)
+    (field.stated == Stated::always ? required : optional).push_back(field.key);
+  check_members(json, "config", required, optional);
+
   ModelConfig config;
-  std::vector<JsonMember> members;
   for (const ConfigField& field : kConfigFields) {
-    const auto read_field = [&] {
-      std::visit([&](auto member) { read(reader, field.key, config.*member); }, field.member);
-    };
-    members.push_back({field.key, read_field, field.stated == Stated::always});
+    if (!json.contains(field.key)) continue;
+    std::visit([&](auto at) { read(member(json, field.key), std::string(field.key), config.*at); }, field.member);
   }
-  reader.object("config", members);
   return config;
 }
 

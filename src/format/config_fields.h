@@ -13,7 +13,8 @@
 
 namespace ordinal {
 
-class JsonReader;
+class Json;
+class JsonWriter;
 
 // Whether a file states a fact always. One that is added later is written only where it differs from its default: then
 // old files stay readable, and old programs refuse exactly the files they would get wrong.
@@ -63,6 +64,7 @@ inline constexpr int64_t kMaxConfigSize = INT32_MAX;
 // The config as a JSON object whose keys are the fields' names, and back. Reading checks the types and the names;
 // ModelConfig::validate() checks the values.
 std::string config_json(const ModelConfig& config);
-ModelConfig read_config(JsonReader& reader);
+void write_config(JsonWriter& json, const ModelConfig& config);
+ModelConfig read_config(const Json& json);
 
 }  // namespace ordinal

@@ -5,12 +5,12 @@
 #include <cstring>
 #include <utility>
 
+#include "base/words.h"
 #include "format/checksum.h"
 #include "format/mapped_file.h"
 #include "format/model_header.h"
 #include "format/model_opener.h"
 #include "format/tokenizer_data.h"
-#include "format/words.h"
 #include "ordinal/error.h"
 
 namespace ordinal {

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 
+#include "base/json.h"
+#include "base/words.h"
 #include "format/checksum.h"
 #include "format/config_fields.h"
-#include "format/json_reader.h"
-#include "format/words.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
@@ -20,83 +19,66 @@ constexpr size_t kMaxProvenance = size_t{1} << 20;
 
 std::string decimal(int64_t value) { return std::to_string(value); }
 
-FilePart check_part(const FilePart& part, JsonReader& reader, const std::string& what) {
-  if (part.bytes <= 0) reader.fail(what + " has an impossible size", "1 byte or more", decimal(part.bytes));
-  if (part.offset < 0 || part.offset % kFileAlignment != 0)
-    reader.fail(what + " has an impossible offset", "a multiple of 64", decimal(part.offset));
-  return part;
-}
-
-uint64_t read_checksum(JsonReader& reader) {
-  const std::string text = reader.string("checksum");
+uint64_t read_checksum(const Json& json) {
+  const std::string digits = text(json, "checksum");
   uint64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (error != std::errc() || stop != text.data() + text.size() || checksum_text(value) != text)
-    reader.fail("checksum", "16 lower-case hexadecimal digits", quoted(text));
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+  if (error != std::errc() || stop != digits.data() + digits.size() || checksum_text(value) != digits)
+    json.fail("checksum is not what it should be", "16 lower-case hexadecimal digits", quoted(digits));
   return value;
 }
 
-// `text`, when it is an object of strings with no key twice.
-void read_provenance(JsonReader& reader) {
-  std::set<std::string> keys;
-  reader.any_object("provenance", [&](const std::string& key) {
-    if (!keys.insert(key).second) reader.fail("provenance has a key twice", "each key once", quoted(key));
-    reader.string("provenance");
-  });
+FilePart read_part(const Json& json, const std::string& what) {
+  const FilePart part{whole_number(member(json, "offset"), "offset"), whole_number(member(json, "bytes"), "bytes"),
+                      read_checksum(member(json, "checksum"))};
+  if (part.bytes <= 0) json.fail(what + " has an impossible size", "1 byte or more", decimal(part.bytes));
+  if (part.offset < 0 || part.offset % kFileAlignment != 0)
+    json.fail(what + " has an impossible offset", "a multiple of 64", decimal(part.offset));
+  return part;
 }
 
-ModelNotes read_position(JsonReader& reader) {
-  ModelNotes notes;
-  reader.object("position", {{"native", [&] { notes.position = reader.string("native"); }},
-                             {"trained", [&] {
-                                reader.array("trained", [&] {
-                                  if (notes.trained_positions.size() == kMaxTrainedSpecs)
-                                    reader.fail("trained", "at most " + decimal(kMaxTrainedSpecs) + " specs", "more");
-                                  notes.trained_positions.push_back(reader.string("trained"));
-                                });
-                              }}});
-  return notes;
+std::string check_provenance(const Json& json) {
+  for (const auto& [key, value] : object(json, "provenance").items()) text(value, "provenance");
+  return std::string(json.raw());
 }
 
-BlobPart read_blob_part(JsonReader& reader, const std::string& what) {
-  BlobPart blob;
-  reader.object(what, {{"count", [&] { blob.count = reader.integer("count"); }},
-                       {"offset", [&] { blob.part.offset = reader.integer("offset"); }},
-                       {"bytes", [&] { blob.part.bytes = reader.integer("bytes"); }},
-                       {"checksum", [&] { blob.part.checksum = read_checksum(reader); }}});
-  check_part(blob.part, reader, what);
-  return blob;
+void read_position(const Json& json, ModelNotes& notes) {
+  check_members(json, "position", {"native", "trained"});
+  notes.position = text(member(json, "native"), "native");
+  for (const Json& spec : array(member(json, "trained"), "trained")) {
+    if (notes.trained_positions.size() == kMaxTrainedSpecs)
+      spec.fail("trained is a long list", "at most " + decimal(kMaxTrainedSpecs) + " specs", "more");
+    notes.trained_positions.push_back(text(spec, "trained"));
+  }
 }
 
-void read_tokenizer(JsonReader& reader, ModelHeader& header) {
+void read_tokenizer(const Json& json, ModelHeader& header) {
+  static constexpr std::array<std::string_view, 5> kOptional = {"adds_eos", "eos_id", kBlobNames[0], kBlobNames[1],
+                                                                kBlobNames[2]};
+  check_members(json, "tokenizer",
+                {"kind", "split", "add_prefix_space", "adds_bos", "bos_id", "unknown_id", "special_ids"}, kOptional);
   TokenizerData& data = header.tokenizer;
-  const auto id = [&](const char* key) {
-    const int64_t value = reader.integer(key);
-    if (value < INT32_MIN || value > INT32_MAX) reader.fail(key, "an id of 32 bits", decimal(value));
-    return static_cast<TokenId>(value);
-  };
-  const auto blob = [&](size_t i) {
-    return JsonMember{kBlobNames[i], [&, i] { header.blobs[i] = read_blob_part(reader, std::string(kBlobNames[i])); },
-                      false};
-  };
-  static_assert(kBlobKinds == 3);
-  reader.object(
-      "tokenizer",
-      {{"kind", [&] { data.kind = reader.string("kind"); }},
-       {"split", [&] { data.split = reader.string("split"); }},
-       {"add_prefix_space", [&] { data.add_prefix_space = reader.boolean("add_prefix_space"); }},
-       {"adds_bos", [&] { data.adds_bos = reader.boolean("adds_bos"); }},
-       {"bos_id", [&] { data.bos_id = id("bos_id"); }},
-       {"unknown_id", [&] { data.unknown_id = id("unknown_id"); }},
-       {"special_ids", [&] { reader.array("special_ids", [&] { data.special_ids.push_back(id("special_ids")); }); }},
-       blob(0),
-       blob(1),
-       blob(2)});
+  data.kind = text(member(json, "kind"), "kind");
+  data.split = text(member(json, "split"), "split");
+  data.add_prefix_space = boolean(member(json, "add_prefix_space"), "add_prefix_space");
+  data.adds_bos = boolean(member(json, "adds_bos"), "adds_bos");
+  if (const Json* adds = find(json, "adds_eos")) data.adds_eos = boolean(*adds, "adds_eos");
+  data.bos_id = whole_number_32(member(json, "bos_id"), "bos_id");
+  if (const Json* id = find(json, "eos_id")) data.eos_id = whole_number_32(*id, "eos_id");
+  data.unknown_id = whole_number_32(member(json, "unknown_id"), "unknown_id");
+  for (const Json& id : array(member(json, "special_ids"), "special_ids"))
+    data.special_ids.push_back(whole_number_32(id, "special_ids"));
+  for (size_t i = 0; i < kBlobKinds; ++i)
+    if (const Json* blob = find(json, kBlobNames[i])) {
+      const std::string name(kBlobNames[i]);
+      check_members(*blob, name, {"count", "offset", "bytes", "checksum"});
+      header.blobs[i] = {whole_number(member(*blob, "count"), "count"), read_part(*blob, name)};
+    }
 }
 
-Dtype read_dtype(JsonReader& reader) {
-  const std::string name = reader.string("dtype");
-  if (!is_plain_word(name, 16)) reader.fail("dtype", "the name of a kind of number", quoted(name));
+Dtype read_dtype(const Json& json) {
+  const std::string name = text(json, "dtype");
+  if (!is_plain_word(name, 16)) json.fail("dtype is no word", "the name of a kind of number", quoted(name));
   return dtype_from_name(name);
 }
 
@@ -106,34 +88,24 @@ int64_t bytes_of(const TensorPart& tensor) try {
   throw Error(tensor.name + ": " + error.summary(), error.expected(), error.found());
 }
 
-TensorPart read_tensor(JsonReader& reader) {
+TensorPart read_tensor(const Json& json) {
+  check_members(json, "tensor", {"name", "dtype", "shape", "layout", "offset", "bytes", "checksum"});
   TensorPart tensor;
-  const auto layout = [&](const std::string& name) {
-    const auto found = std::find(kLayouts.begin(), kLayouts.end(), name);
-    if (found == kLayouts.end()) reader.fail("unknown layout", "rows, panels", quoted(name));
-    return static_cast<Layout>(found - kLayouts.begin());
-  };
-  reader.object("tensor", {{"name", [&] { tensor.name = reader.string("name"); }},
-                           {"dtype", [&] { tensor.dtype = read_dtype(reader); }},
-                           {"shape",
-                            [&] {
-                              reader.array("shape", [&] {
-                                if (tensor.shape.size() == 3) reader.fail("shape", "one to three sizes", "more");
-                                tensor.shape.push_back(reader.integer("shape"));
-                              });
-                            }},
-                           {"layout", [&] { tensor.layout = layout(reader.string("layout")); }},
-                           {"offset", [&] { tensor.part.offset = reader.integer("offset"); }},
-                           {"bytes", [&] { tensor.part.bytes = reader.integer("bytes"); }},
-                           {"checksum", [&] { tensor.part.checksum = read_checksum(reader); }}});
+  tensor.name = text(member(json, "name"), "name");
+  tensor.dtype = read_dtype(member(json, "dtype"));
+  for (const Json& size : array(member(json, "shape"), "shape")) {
+    if (tensor.shape.size() == 3) size.fail("shape is a long list", "one to three sizes", "more");
+    tensor.shape.push_back(whole_number(size, "shape"));
+  }
+  tensor.layout = static_cast<Layout>(one_of(kLayouts, member(json, "layout"), "layout"));
   check_tensor_name(tensor.name);
   if (tensor.shape.size() == 1 && tensor.layout == Layout::panels)
-    reader.fail(tensor.name + " has one dimension and is in panels", "rows", "panels");
-  const int64_t bytes = bytes_of(tensor);
-  if (bytes != tensor.part.bytes)
-    reader.fail(tensor.name + " has a size that does not follow from its shape", decimal(bytes) + " bytes",
-                decimal(tensor.part.bytes));
-  check_part(tensor.part, reader, tensor.name);
+    json.fail(tensor.name + " has one dimension and is in panels", "rows", "panels");
+  const int64_t stated = whole_number(member(json, "bytes"), "bytes"), bytes = bytes_of(tensor);
+  if (bytes != stated)
+    json.fail(tensor.name + " has a size that does not follow from its shape", decimal(bytes) + " bytes",
+              decimal(stated));
+  tensor.part = read_part(json, tensor.name);
   return tensor;
 }
 
@@ -201,63 +173,58 @@ int64_t check_places(const ModelHeader& header) {
   return end;
 }
 
-std::string part_json(const FilePart& part) {
-  return "\"offset\":" + decimal(part.offset) + ",\"bytes\":" + decimal(part.bytes) + ",\"checksum\":\"" +
-         checksum_text(part.checksum) + "\"}";
+void write_part(JsonWriter& json, const FilePart& part) {
+  json.add("offset", part.offset);
+  json.add("bytes", part.bytes);
+  json.add("checksum", checksum_text(part.checksum));
+  json.end_object();
 }
 
-template <class Items, class Text>
-std::string json_array(const Items& items, const Text& text) {
-  std::string out;
-  for (const auto& item : items) out += (out.empty() ? "" : ",") + text(item);
-  return "[" + out + "]";
-}
-
-std::string tokenizer_json(const ModelHeader& header) {
+void write_tokenizer(JsonWriter& json, const ModelHeader& header) {
   const TokenizerData& data = header.tokenizer;
-  const auto boolean = [](bool value) { return std::string(value ? "true" : "false"); };
-  std::string out = "{\"kind\":" + json_string(data.kind) + ",\"split\":" + json_string(data.split) +
-                    ",\"add_prefix_space\":" + boolean(data.add_prefix_space) +
-                    ",\"adds_bos\":" + boolean(data.adds_bos) + ",\"bos_id\":" + decimal(data.bos_id) +
-                    ",\"unknown_id\":" + decimal(data.unknown_id) +
-                    ",\"special_ids\":" + json_array(data.special_ids, [](TokenId id) { return decimal(id); });
+  json.begin_object();
+  json.add("kind", data.kind);
+  json.add("split", data.split);
+  json.add("add_prefix_space", data.add_prefix_space);
+  json.add("adds_bos", data.adds_bos);
+  if (data.adds_eos) json.add("adds_eos", true);
+  json.add("bos_id", data.bos_id);
+  if (data.eos_id != -1) json.add("eos_id", data.eos_id);
+  json.add("unknown_id", data.unknown_id);
+  json.add("special_ids", data.special_ids);
   for (size_t i = 0; i < kBlobKinds; ++i)
-    if (const BlobPart& blob = header.blobs[i]; blob.part.bytes != 0)
-      out += "," + json_string(kBlobNames[i]) + ":{\"count\":" + decimal(blob.count) + "," + part_json(blob.part);
-  return out + "}";
+    if (const BlobPart& blob = header.blobs[i]; blob.part.bytes != 0) {
+      json.key(kBlobNames[i]);
+      json.begin_object();
+      json.add("count", blob.count);
+      write_part(json, blob.part);
+    }
+  json.end_object();
 }
 
-std::string tensor_json(const TensorPart& tensor) {
-  return "{\"name\":" + json_string(tensor.name) + ",\"dtype\":" + json_string(dtype_info(tensor.dtype).name) +
-         ",\"shape\":" + json_array(tensor.shape, decimal) +
-         ",\"layout\":" + json_string(kLayouts[static_cast<size_t>(tensor.layout)]) + "," + part_json(tensor.part);
+void write_tensor(JsonWriter& json, const TensorPart& tensor) {
+  json.begin_object();
+  json.add("name", tensor.name);
+  json.add("dtype", dtype_info(tensor.dtype).name);
+  json.add("shape", tensor.shape);
+  json.add("layout", kLayouts[static_cast<size_t>(tensor.layout)]);
+  write_part(json, tensor.part);
 }
 
 }  // namespace
 
 ModelHeader parse_model_header(std::string_view json, const std::string& path) try {
   ModelHeader header;
-  ModelNotes& notes = header.notes;
-  JsonReader reader(json, "the header");
-  std::string provenance;
-  reader.object("header",
-                {{"config", [&] { header.config = read_config(reader); }},
-                 {"position",
-                  [&] {
-                    ModelNotes read = read_position(reader);
-                    notes.position = std::move(read.position);
-                    notes.trained_positions = std::move(read.trained_positions);
-                  }},
-                 {"tokenizer", [&] { read_tokenizer(reader, header); }},
-                 {"tensors", [&] { reader.array("tensors", [&] { header.tensors.push_back(read_tensor(reader)); }); }},
-                 {"provenance", [&] {
-                    const size_t begin = reader.position();
-                    read_provenance(reader);
-                    notes.provenance_json = reader.text_since(begin);
-                  }}});
-  reader.end();
+  const JsonDocument document = parse_json(json, "the header");
+  check_members(document, "header", {"config", "position", "tokenizer", "tensors", "provenance"});
+  header.config = read_config(member(document, "config"));
+  read_position(member(document, "position"), header.notes);
+  read_tokenizer(member(document, "tokenizer"), header);
+  for (const Json& tensor : array(member(document, "tensors"), "tensors"))
+    header.tensors.push_back(read_tensor(tensor));
+  header.notes.provenance_json = check_provenance(member(document, "provenance"));
   header.config.validate();
-  check_notes(notes);
+  check_notes(header.notes);
   check_tokenizer_facts(header.tokenizer, header.config.vocab_size);
   check_blobs(header);
   check_names_differ(header.tensors);
@@ -271,11 +238,25 @@ ModelHeader parse_model_header(std::string_view json, const std::string& path) t
 }
 
 std::string write_model_header(const ModelHeader& header) {
-  return "{\"config\":" + config_json(header.config) +
-         ",\"position\":{\"native\":" + json_string(header.notes.position) +
-         ",\"trained\":" + json_array(header.notes.trained_positions, json_string) +
-         "},\"tokenizer\":" + tokenizer_json(header) + ",\"tensors\":" + json_array(header.tensors, tensor_json) +
-         ",\"provenance\":" + header.notes.provenance_json + "}";
+  JsonWriter json;
+  json.begin_object();
+  json.key("config");
+  write_config(json, header.config);
+  json.key("position");
+  json.begin_object();
+  json.add("native", header.notes.position);
+  json.add("trained", header.notes.trained_positions);
+  json.end_object();
+  json.key("tokenizer");
+  write_tokenizer(json, header);
+  json.key("tensors");
+  json.begin_array();
+  for (const TensorPart& tensor : header.tensors) write_tensor(json, tensor);
+  json.end_array();
+  json.key("provenance");
+  json.raw(header.notes.provenance_json);
+  json.end_object();
+  return json.take();
 }
 
 void place_parts(ModelHeader& header) {
@@ -309,9 +290,7 @@ void check_notes(const ModelNotes& notes) {
   if (notes.provenance_json.size() > kMaxProvenance)
     throw Error("the provenance is too long", "at most " + decimal(kMaxProvenance) + " bytes",
                 decimal(static_cast<int64_t>(notes.provenance_json.size())));
-  JsonReader reader(notes.provenance_json, "the provenance");
-  read_provenance(reader);
-  reader.end();
+  check_provenance(parse_json(notes.provenance_json, "the provenance"));
 }
 
 void check_tensor_name(std::string_view name) {

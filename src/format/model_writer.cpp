@@ -10,9 +10,9 @@
 #include <span>
 #include <utility>
 
+#include "base/words.h"
 #include "format/block_panels.h"
 #include "format/checksum.h"
-#include "format/json_reader.h"
 #include "format/model_header.h"
 #include "format/model_opener.h"
 #include "format/output_file.h"
@@ -119,7 +119,7 @@ void check_overflow(const TensorSource& source, Dtype dtype, std::span<const flo
         throw Error(source.name + " has a number too large for " + std::string(dtype_info(dtype).name),
                     std::string("at most ") + limit.largest + " (the largest " + std::string(dtype_info(dtype).name) +
                         ") either way",
-                    json_number(value), limit.suggestion);
+                    shortest(value), limit.suggestion);
   }
 }
 

@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "format/words.h"
+#include "base/words.h"
 #include "ordinal/error.h"
 
 namespace ordinal {

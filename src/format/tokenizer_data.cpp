@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "format/words.h"
+#include "base/words.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
@@ -138,6 +138,7 @@ void check_tokenizer_facts(const TokenizerData& data, int64_t vocab_size) {
     throw Error("a tokenizer's split has no proper name", "up to 64 characters of ASCII, no blanks",
                 quoted(data.split));
   check_id("bos_id", data.bos_id, -1, vocab_size);
+  check_id("eos_id", data.eos_id, -1, vocab_size);
   check_id("unknown_id", data.unknown_id, -1, vocab_size);
   for (const TokenId id : data.special_ids) check_id("special_ids", id, 0, vocab_size);
 }

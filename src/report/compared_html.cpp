@@ -26,14 +26,10 @@ std::string title_of(const Compared& result) {
 std::string pictures_section(const Compared& result, std::span<const SchemePicture> pictures) {
   if (pictures.empty()) return page::paragraph("nothing", "No pictures were made.");
   std::string out = "<div class=\"panels columns-2 pictures\">\n";
-  const std::string style = "<style>" + page::picture_style() + "</style>\n";
-  for (const SchemePicture& picture : pictures) {
-    std::string svg = picture.svg.substr(std::min(picture.svg.find("<svg"), picture.svg.size()));
-    if (const size_t at = svg.find(style); at != std::string::npos) svg.erase(at, style.size());
-    out += "<figure class=\"panel\"><h3>" + page::scheme_name(result, picture.position) + "</h3>\n" +
-           page::scroll_box("Picture of " + picture.position, svg) + "<figcaption>" + page::html(picture.caption) +
-           "</figcaption></figure>\n";
-  }
+  for (const auto& [position, figure] : pictures)
+    out += "<figure class=\"panel\"><h3>" + page::scheme_name(result, position) + "</h3>\n" +
+           page::scroll_box("Picture of " + position, draw::to_svg(figure, draw::SvgPlace::page)) + "<figcaption>" +
+           page::html(figure.description) + "</figcaption></figure>\n";
   return "<div data-chart=\"pictures\">" + out + "</div></div>\n";
 }
 
@@ -82,7 +78,7 @@ std::string to_html(const Compared& result, std::span<const SchemePicture> pictu
          "img-src data:\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
          "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" +
-         title_of(result) + "</title>\n<style>\n" + page::picture_style() + "\n" + page::style() +
+         title_of(result) + "</title>\n<style>\n" + draw::svg_style() + "\n" + page::style() +
          "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">To the content</a>\n" + header(result) + nav +
          "<main id=\"main\" tabindex=\"-1\">\n" + body + "</main>\n<footer><p>Made by ordinal " +
          page::html(result.version) + ".</p></footer>\n</body>\n</html>\n";

@@ -5,14 +5,11 @@
 #include <string>
 
 #include "results/compared.h"
+#include "results/figure.h"
 
 namespace ordinal::report {
 
-// What a scheme looks like. `svg` is made for a place in a page (SvgPlace::page), its ids unlike those of the others.
-struct SchemePicture {
-  std::string position, svg, caption;
-};
-
+// `pictures`: what the schemes look like, each by its spec; their ids differ.
 std::string to_html(const Compared& result, std::span<const SchemePicture> pictures);
 
 }  // namespace ordinal::report

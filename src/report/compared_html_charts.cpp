@@ -58,7 +58,7 @@ void add_by_row(Chart& chart, const std::string& name, int colour, const std::ve
 
 // The same numbers at the same height in neighbouring charts.
 void share_y(std::vector<Panel>& panels) {
-  Range range(false);
+  draw::Range range(false);
   for (const Panel& panel : panels) {
     const auto& chart = std::get<Chart>(panel);
     for (const Series& series : chart.series)
@@ -67,7 +67,7 @@ void share_y(std::vector<Panel>& panels) {
       if (marker.horizontal) range.add(marker.at);
   }
   auto [from, to] = range.ends();
-  widen_to_ticks(from, to, 5);
+  draw::widen_to_ticks(from, to, 5);
   for (Panel& panel : panels) std::get<Chart>(panel).y.from = from, std::get<Chart>(panel).y.to = to;
 }
 
@@ -96,7 +96,7 @@ Chart difference_chart(const Compared& result, const Kin& kin, const std::string
       lengths.push_back(length);
   Chart chart{.title = kin.title, .x = length_axis(lengths), .y = {.title = "difference (nats)"}};
   chart.markers = {{.at = 0, .label = "", .horizontal = true}};
-  Range range(false);
+  draw::Range range(false);
   range.add(0);
   const auto n = static_cast<double>(result.schemes.size());
   for (size_t s = 0; s < result.schemes.size(); ++s) {
@@ -243,7 +243,7 @@ std::string loss_by_position(const Compared& result) {
 
 std::string order_sensitivity(const Compared& result) {
   Chart chart{.x = {.title = "loss (nats per token)"}};
-  Range range(false);
+  draw::Range range(false);
   std::string rows;
   for (size_t s = 0; s < result.schemes.size(); ++s) {
     const ComparedScheme& scheme = result.schemes[s];

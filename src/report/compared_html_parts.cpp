@@ -21,11 +21,6 @@ std::string signed_text(std::string text) {
   return text;
 }
 
-std::string_view word(Standing standing) {
-  static constexpr std::array<std::string_view, 5> kWords = {"trained", "jointly", "exact", "untrained", "refused"};
-  return kWords[static_cast<size_t>(standing)];
-}
-
 // What a cell can hold of a name; the whole name is in the legend.
 std::string cut(const std::string& text, size_t most) {
   if (text.size() <= most) return text;
@@ -67,12 +62,12 @@ void number_lines(Chart& chart) {
 
 }  // namespace
 
-std::string html(std::string_view text) { return xml_text(text); }
-std::string token_html(std::string_view piece) { return xml_text(escaped(piece)); }
+std::string html(std::string_view text) { return draw::xml_text(text); }
+std::string token_html(std::string_view piece) { return draw::xml_text(escaped(piece)); }
 
 std::string number(std::optional<double> value, int digits) {
   if (!value || !std::isfinite(*value)) return kMissing;
-  if (std::abs(*value) >= 1e7) return svg_number(*value);
+  if (std::abs(*value) >= 1e7) return draw::svg_number(*value);
   const std::string text = fixed(*value, digits);
   return signed_text(text.find_first_not_of("-0.") == std::string::npos ? fixed(0, digits) : text);
 }
@@ -135,7 +130,7 @@ std::string scheme_name(const Compared& result, std::string_view position) {
 }
 
 std::string badge(Standing standing) {
-  const std::string text(word(standing));
+  const std::string text(standing_name(standing));
   return "<span class=\"badge " + text + "\">" + text + "</span>";
 }
 
@@ -186,18 +181,6 @@ std::string paragraph(std::string_view css, const std::string& inside) {
   return "<p class=\"" + std::string(css) + "\">" + inside + "</p>\n";
 }
 
-std::string picture_style() {
-  const std::string svg = to_svg({}, SvgPlace::page);
-  const size_t begin = svg.find("<style>") + 7, end = svg.find("</style>");
-  return svg.substr(begin, end - begin);
-}
-
-std::string picture(const Figure& figure) {
-  std::string svg = to_svg(figure, SvgPlace::page);
-  const size_t begin = svg.find("<style>"), end = svg.find("</style>\n");
-  return svg.erase(begin, end + 9 - begin);
-}
-
 std::string figure(const Compared& result, Drawing drawing) {
   std::string panels;
   for (size_t i = 0; i < drawing.panels.size(); ++i) {
@@ -214,11 +197,11 @@ std::string figure(const Compared& result, Drawing drawing) {
                      .panels = {panel},
                      .width = drawing.width,
                      .panel_height = drawing.height};
-    panels += "<div class=\"panel\">" + picture(one) + "</div>\n";
+    panels += "<div class=\"panel\">" + draw::to_svg(one, draw::SvgPlace::page) + "</div>\n";
   }
   // The kit leaves a margin of 16 around a figure; here the page has margins enough.
-  const std::string width =
-      " style=\"--width:" + svg_place(drawing.width) + "px;--inset:" + svg_place(100 * 16 / drawing.width) + "%\"";
+  const std::string width = " style=\"--width:" + draw::svg_place(drawing.width) +
+                            "px;--inset:" + draw::svg_place(100 * 16 / drawing.width) + "%\"";
   const std::string grid =
       "<div class=\"panels columns-" + std::to_string(drawing.columns) + "\"" + width + ">\n" + panels + "</div>\n";
   return "<figure class=\"" + std::string(drawing.wide ? "drawing wide" : "drawing") + "\" data-chart=\"" +

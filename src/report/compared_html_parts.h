@@ -60,8 +60,6 @@ struct Drawing {
   bool wide = false;                 // panels keep their size in a box that scrolls, instead of shrinking
 };
 std::string figure(const Compared& result, Drawing drawing);
-std::string picture(const Figure& figure);  // without the style, which is once in the page
-std::string picture_style();
 
 // The parts of the page, in its order.
 std::string style();

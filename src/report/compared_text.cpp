@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -12,7 +11,6 @@
 namespace ordinal::report {
 namespace {
 
-constexpr std::array<std::string_view, 5> kStandings = {"trained", "jointly", "exact", "untrained", "refused"};
 constexpr std::array<std::string_view, 5> kMeanings = {
     "the weights were trained under this scheme alone", "the weights were trained under this scheme among others",
     "the same bits as a scheme the weights were trained under, inside the trained length",
@@ -145,16 +143,9 @@ std::string field(const std::string& text) {
   return quoted + "\"";
 }
 
-std::string field(std::optional<double> value) {
-  if (!value || !std::isfinite(*value)) return "";
-  char text[32];
-  const auto [end, error] = std::to_chars(text, text + sizeof text, *value, std::chars_format::general, 9);
-  return {text, end};
-}
+std::string field(std::optional<double> value) { return value && std::isfinite(*value) ? significant(*value, 9) : ""; }
 
 }  // namespace
-
-std::string_view standing_name(Standing standing) { return kStandings[static_cast<size_t>(standing)]; }
 
 std::string to_text(const Compared& result, bool colour) {
   std::string text;
@@ -176,10 +167,10 @@ std::string to_text(const Compared& result, bool colour) {
   text += "\n" + result.text + ": " + grouped(result.text_tokens) + " tokens; trained length " +
           std::to_string(result.trained_length) + "; predicting by the text's own frequencies costs " +
           fixed(result.unigram_nll, 3) + " nats a token\n";
-  for (size_t i = 0; i < kStandings.size(); ++i)
+  for (size_t i = 0; i < kStandingNames.size(); ++i)
     if (std::ranges::any_of(result.schemes,
                             [&](const ComparedScheme& s) { return s.standing == static_cast<Standing>(i); }))
-      text += std::string(kStandings[i]) + ": " + std::string(kMeanings[i]) + "\n";
+      text += std::string(kStandingNames[i]) + ": " + std::string(kMeanings[i]) + "\n";
   return text;
 }
 

@@ -1,15 +1,142 @@
 // json.cpp: see json.h. Keys come in the order in which they are documented.
 #include "report/json.h"
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "report/text.h"
 
+using Json = nlohmann::ordered_json;
+
+// What is not there is null.
+template <class T>
+struct nlohmann::adl_serializer<std::optional<T>> {
+  static void to_json(Json& json, const std::optional<T>& value) { value ? json = *value : json = nullptr; }
+};
+
+// Adds members of `from` under their own names. nlohmann's macro for whole structs writes its unordered type only, so
+// this takes the parts that it is made of, which name an object and a struct so.
+#define ADD_FIELDS(to, from, ...)                                            \
+  do {                                                                       \
+    Json& nlohmann_json_j = to;                                              \
+    const auto& nlohmann_json_t = from;                                      \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__)) \
+  } while (false)
+
+// nlohmann finds these by the namespace of the structs. Nested initializer lists of its values would take the compiler
+// ten seconds where an assignment a key takes none.
+namespace ordinal {
+
+static void to_json(Json& json, const ScoredToken& token) {
+  json["id"] = token.id;
+  json["piece"] = report::escaped(token.piece);
+  json["logprob"] = token.logprob;
+}
+
+static void to_json(Json& json, const LogprobRow& row) {
+  json = row.drawn;
+  json["best"] = row.best;
+}
+
+static void to_json(Json& json, const Timings& timings) {
+  ADD_FIELDS(json, timings, load_ms, prefill_tokens, prefill_ms, decode_tokens, decode_ms, draft_proposed,
+             draft_accepted, passes);
+}
+
+static void to_json(Json& json, const Generated& result) {
+  ADD_FIELDS(json, result, model, position, seed, prompt_ids, ids, text, finish, logprobs, timings);
+}
+
+static void to_json(Json& json, const TensorRow& tensor) {
+  ADD_FIELDS(json, tensor, name, dtype, layout, shape, bytes, checksum);
+}
+
+static void to_json(Json& json, const Fidelity& fidelity) {
+  ADD_FIELDS(json, fidelity, text, tokens, ctx, start_token, source_nll, written_nll, change_nll, change_stderr,
+             change_ppl_percent, kl, agreement_percent, seconds);
+}
+
+static void to_json(Json& json, const Measured& row) {
+  ADD_FIELDS(json, row, shape, dtype, threads, isa, prompt, decode, depth, sequences, prefill_tokens_per_s,
+             decode_tokens_per_s, weight_bytes, read_gb_per_s, gflops, peak_rss_mb);
+  json["machine_read_gb_per_s"] = row.machine.read_gb_per_s;
+  json["machine_gflops"] = row.machine.gflops;
+  json["machine_read_one_stream_gb_per_s"] = row.machine.read_one_stream_gb_per_s;
+  json["machine_int8_gops"] = row.machine.int8_gops;
+  ADD_FIELDS(json, row, of_peak, of_read, kv_dtype, cache_bytes, attention_gb_per_s);
+}
+
+// The name, which the row of all texts does not have, is added before.
+static void add_scores(Json& json, const PerplexityRow& row) {
+  ADD_FIELDS(json, row, tokens, nll, ppl, bits_per_byte);
+  json["stderr"] = row.std_error;  // <cstdio> has a macro of this name
+  ADD_FIELDS(json, row, word_ppl, words, bytes);
+}
+
+static void to_json(Json& json, const PerplexityRow& row) {
+  json["name"] = row.name;
+  add_scores(json, row);
+}
+
+static void to_json(Json& json, const DiagnosisRow& row) {
+  ADD_FIELDS(json, row, position, fact, tokens, nll);
+  json["delta_nll_vs_native"] = row.delta_nll;
+  json["delta_stderr"] = row.delta_stderr;
+}
+
+static void to_json(Json& json, const SchemeParamRow& param) {
+  json["key"] = param.key;
+  json["default"] = param.otherwise.empty() ? Json(nullptr) : Json(param.otherwise);
+  json["allowed"] = param.allowed;
+}
+
+static void to_json(Json& json, const SchemeRow& scheme) {
+  ADD_FIELDS(json, scheme, name, kind, summary, acts_on, tensors, source, params);
+}
+
+static void to_json(Json& json, const Check& check) {
+  ADD_FIELDS(json, check.label, id, what, scheme);
+  json["measured"] = check.measured;
+  json["expected"] = check.expected.empty() ? Json(nullptr) : Json(check.expected);
+  json["tolerance"] = check.tolerance;
+  json["pass"] = check.passed();
+}
+
+static void to_json(Json& json, const ComparedScheme& scheme) {
+  ADD_FIELDS(json, scheme, position, kind);
+  json["standing"] = standing_name(scheme.standing);
+  ADD_FIELDS(json, scheme, reason, remarks, continuation_ids, differs_at);
+  json["nll_in_order"] = scheme.in_order;
+  json["nll_shuffled"] = scheme.shuffled;
+  ADD_FIELDS(json, scheme, attention_distance, attention, ms_per_token, cache_bytes, table_bytes);
+}
+
+static void to_json(Json& json, const ComparedRow& row) {
+  const bool ran = row.refused.empty();
+  const auto measured = [ran](double value) { return ran ? Json(value) : Json(nullptr); };
+  ADD_FIELDS(json, row, position, trained, length, protocol);
+  json["nll"] = measured(row.nll);
+  json["ppl"] = measured(row.ppl);
+  json["bits_per_byte"] = measured(row.bits_per_byte);
+  json["stderr"] = measured(row.std_error);
+  json["delta_nll_vs_native"] = row.delta_nll;
+  json["kl_vs_native"] = row.kl;
+  ADD_FIELDS(json, row, top1_agreement, loss_by_position);
+  json["continuation"] = "";  // of its scheme: the writer of the whole knows it
+  json["ms_per_token"] = measured(row.ms_per_token);
+  ADD_FIELDS(json, row, tokens, loss_step, delta_low, delta_high);
+  json["refused"] = ran ? Json(nullptr) : Json(row.refused);
+}
+
+static void to_json(Json& json, const RecallRow& row) {
+  ADD_FIELDS(json, row, position, task, length, accuracy, tokens);
+}
+
+}  // namespace ordinal
+
 namespace ordinal::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
@@ -21,103 +148,71 @@ double short_double(float value) {
   return result;
 }
 
-Json json_of(const ScoredToken& token) {
-  return {{"id", token.id}, {"piece", escaped(token.piece)}, {"logprob", token.logprob}};
-}
-
-Json json_of(const Generated& result) {
-  Json json = {{"model", result.model},           {"position", result.position}, {"seed", result.seed},
-               {"prompt_ids", result.prompt_ids}, {"ids", result.ids},           {"text", result.text},
-               {"finish", result.finish}};
-  json["logprobs"] = nullptr;
-  if (result.logprobs) {
-    Json& rows = json["logprobs"] = Json::array();
-    for (const LogprobRow& row : *result.logprobs) {
-      Json entry = json_of(row.drawn);
-      entry["best"] = Json::array();
-      for (const ScoredToken& token : row.best) entry["best"].push_back(json_of(token));
-      rows.push_back(std::move(entry));
-    }
-  }
-  json["timings"] = {{"load_ms", result.timings.load_ms},
-                     {"prefill_tokens", result.timings.prefill_tokens},
-                     {"prefill_ms", result.timings.prefill_ms},
-                     {"decode_tokens", result.timings.decode_tokens},
-                     {"decode_ms", result.timings.decode_ms},
-                     {"draft_proposed", result.timings.draft_proposed},
-                     {"draft_accepted", result.timings.draft_accepted},
-                     {"passes", result.timings.passes}};
-  return json;
-}
-
-Json json_of(std::span<const float> values) {
+Json short_doubles(std::span<const float> values) {
   Json numbers = Json::array();
   for (const float value : values) numbers.push_back(short_double(value));
   return numbers;
 }
 
-Json json_of(const Facts& facts) {
-  Json json = Json::object();
-  for (const auto& [name, value] : facts) json[name] = Json::parse(value);
-  return json;
+std::string joined(const std::vector<std::string>& pieces) {
+  std::string text;
+  for (const std::string& piece : pieces) text += piece;
+  return text;
+}
+
+template <class Row>
+std::string array_of(std::span<const Row> rows) {
+  Json json = Json::array();
+  for (const Row& row : rows) json.push_back(row);
+  return dump(json);
 }
 
 }  // namespace
 
-std::string to_json(const Generated& result) { return dump(json_of(result)); }
-
-std::string to_json(std::span<const Generated> results) {
-  Json json = Json::array();
-  for (const Generated& result : results) json.push_back(json_of(result));
-  return dump(json);
-}
+std::string to_json(const Generated& result) { return dump(result); }
 
 std::string to_json(const Generated& result, int64_t line, const std::string& id) {
   // As text: numbers of any size in an id stay what they are.
   return "{\"line\":" + std::to_string(line) + ",\"id\":" + id + "," + to_json(result).substr(1);
 }
 
-std::string to_json(const Logits& result) {
-  Json json = {{"model", result.model}, {"position", result.position}, {"ids", result.ids}};
-  json["best"] = Json::array();
-  for (const ScoredToken& token : result.best) {
-    Json entry = json_of(token);
-    entry["logit"] = short_double(static_cast<float>(token.logit));
-    json["best"].push_back(std::move(entry));
-  }
+std::string to_json(std::span<const Generated> results) { return array_of(results); }
+std::string to_json(std::span<const Measured> rows) { return array_of(rows); }
+std::string to_json(std::span<const SchemeRow> schemes) { return array_of(schemes); }
+std::string to_json(std::span<const Check> checks) { return array_of(checks); }
+
+std::string to_json(const Evaluated& result) {
+  Json json;
+  ADD_FIELDS(json, result, model, position, ids, best);
+  for (size_t i = 0; i < result.best.size(); ++i)
+    json["best"][i]["logit"] = short_double(static_cast<float>(result.best[i].logit));
   Json& logits = json["logits"] = Json::array();
   if (result.all)
-    for (const std::vector<float>& row : result.logits) logits.push_back(json_of(row));
+    for (const std::vector<float>& row : result.logits) logits.push_back(short_doubles(row));
   else if (!result.logits.empty())
-    logits = json_of(result.logits.front());
+    logits = short_doubles(result.logits.front());
   return dump(json);
 }
 
 std::string to_json(const Tokenized& result) {
-  Json json = {{"ids", Json::array()}, {"pieces", Json::array()}, {"offsets", Json::array()}};
+  Json json;
+  for (const char* key : {"ids", "pieces", "offsets"}) json[key] = Json::array();
   for (const Tokenized::Token& token : result.tokens) {
     json["ids"].push_back(token.id);
     json["pieces"].push_back(escaped(token.piece));
-    json["offsets"].push_back({token.begin, token.end});
+    json["offsets"].push_back(std::array{token.begin, token.end});
   }
   return dump(json);
 }
 
 std::string to_json(const Inspected& result) {
-  Json json = {{"config", Json::parse(result.config_json)},
-               {"position", result.position},
-               {"trained_positions", result.trained_positions}};
-  json["tokenizer"] = {{"kind", result.tokenizer_kind}};
-  if (result.tokenizer) json["tokenizer"].update(json_of(*result.tokenizer));
-  json["tensors"] = Json::array();
-  for (const TensorRow& tensor : result.tensors)
-    json["tensors"].push_back({{"name", tensor.name},
-                               {"dtype", tensor.dtype},
-                               {"layout", tensor.layout},
-                               {"shape", tensor.shape},
-                               {"bytes", tensor.bytes},
-                               {"checksum", tensor.checksum}});
-  json["bytes"] = result.bytes;
+  Json json;
+  json["config"] = Json::parse(result.config_json);
+  ADD_FIELDS(json, result, position, trained_positions);
+  json["tokenizer"]["kind"] = result.tokenizer_kind;
+  if (result.tokenizer)
+    for (const auto& [name, value] : *result.tokenizer) json["tokenizer"][name] = Json::parse(value);
+  ADD_FIELDS(json, result, tensors, bytes);
   json["provenance"] = Json::parse(result.provenance_json, nullptr, false);
   if (json["provenance"].is_discarded()) json["provenance"] = result.provenance_json;
   json["file"] = result.file;
@@ -126,123 +221,46 @@ std::string to_json(const Inspected& result) {
 }
 
 std::string to_json(const Converted& result) {
-  Json json = {{"input", result.input},     {"output", result.output},         {"bytes", result.bytes},
-               {"tensors", result.tensors}, {"parameters", result.parameters}, {"seconds", result.seconds},
-               {"notes", result.notes}};
-  if (const std::optional<Fidelity>& f = result.fidelity)
-    json["fidelity"] = {{"text", f->text},
-                        {"tokens", f->tokens},
-                        {"ctx", f->ctx},
-                        {"start_token", f->start_token},
-                        {"source_nll", f->source_nll},
-                        {"written_nll", f->written_nll},
-                        {"change_nll", f->change_nll},
-                        {"change_stderr", f->change_std_error},
-                        {"change_ppl_percent", f->change_ppl_percent},
-                        {"kl", f->kl},
-                        {"agreement_percent", f->agreement_percent},
-                        {"seconds", f->seconds}};
+  Json json;
+  ADD_FIELDS(json, result, input, output, bytes, tensors, parameters, seconds, notes);
+  if (result.fidelity) json["fidelity"] = *result.fidelity;
   return dump(json);
 }
 
-std::string to_json(std::span<const Measured> rows) {
-  Json array = Json::array();
-  for (const Measured& r : rows)
-    array.push_back({{"shape", r.shape},
-                     {"dtype", r.dtype},
-                     {"threads", r.threads},
-                     {"isa", r.isa},
-                     {"prompt", r.prompt},
-                     {"decode", r.decode},
-                     {"depth", r.depth},
-                     {"sequences", r.sequences},
-                     {"prefill_tokens_per_s", r.prefill_tokens_per_s},
-                     {"decode_tokens_per_s", r.decode_tokens_per_s},
-                     {"weight_bytes", r.weight_bytes},
-                     {"read_gb_per_s", r.read_gb_per_s},
-                     {"gflops", r.gflops},
-                     {"peak_rss_mb", r.peak_rss_mb},
-                     {"machine_read_gb_per_s", r.machine_read_gb_per_s},
-                     {"machine_gflops", r.machine_gflops},
-                     {"machine_read_one_stream_gb_per_s", r.machine_read_one_stream_gb_per_s},
-                     {"machine_int8_gops", r.machine_int8_gops},
-                     {"of_peak", r.of_peak},
-                     {"of_read", r.of_read},
-                     {"kv_dtype", r.kv_dtype},
-                     {"cache_bytes", r.cache_bytes},
-                     {"attention_gb_per_s", r.attention_gb_per_s}});
-  return dump(array);
-}
-
 std::string to_json(const Perplexity& result) {
-  const auto row = [](const PerplexityRow& r) {
-    return Json{
-        {"tokens", r.tokens},    {"nll", r.nll},           {"ppl", r.ppl},     {"bits_per_byte", r.bits_per_byte},
-        {"stderr", r.std_error}, {"word_ppl", r.word_ppl}, {"words", r.words}, {"bytes", r.bytes}};
-  };
-  Json json = {{"model", result.model}, {"position", result.position}};
-  json.update(row(result.all));
-  json.update({{"ctx", result.ctx},
-               {"stride", result.stride},
-               {"protocol", result.protocol},
-               {"start_token", result.start_token},
-               {"windows", result.windows},
-               {"macro_nll", result.macro_nll},
-               {"seconds", result.seconds}});
-  Json& texts = json["texts"] = Json::array();
-  for (const PerplexityRow& r : result.texts) {
-    Json text = {{"name", r.name}};
-    text.update(row(r));
-    texts.push_back(std::move(text));
-  }
+  Json json;
+  ADD_FIELDS(json, result, model, position);
+  add_scores(json, result.all);
+  ADD_FIELDS(json, result, ctx, stride, protocol, start_token, windows, macro_nll, seconds, texts);
   return dump(json);
 }
 
 std::string to_json(const Diagnosed& result) {
-  Json json = {{"model", result.model}, {"native", result.native}, {"verdict", result.verdict}};
-  Json& rows = json["rows"] = Json::array();
-  for (const DiagnosisRow& r : result.rows)
-    rows.push_back({{"position", r.position},
-                    {"fact", r.fact},
-                    {"tokens", r.tokens},
-                    {"nll", r.nll},
-                    {"delta_nll_vs_native", r.delta_nll},
-                    {"delta_stderr", r.delta_std_error}});
+  Json json;
+  ADD_FIELDS(json, result, model, native, verdict, rows);
   return dump(json);
 }
 
-std::string to_json(std::span<const SchemeRow> schemes) {
-  Json json = Json::array();
-  for (const SchemeRow& scheme : schemes) {
-    Json params = Json::array();
-    for (const auto& [key, otherwise, allowed] : scheme.params)
-      params.push_back(
-          {{"key", key}, {"default", otherwise.empty() ? Json(nullptr) : Json(otherwise)}, {"allowed", allowed}});
-    json.push_back({{"name", scheme.name},
-                    {"kind", scheme.kind},
-                    {"summary", scheme.summary},
-                    {"acts_on", scheme.acts_on},
-                    {"tensors", scheme.tensors},
-                    {"source", scheme.source},
-                    {"params", std::move(params)}});
-  }
+std::string to_json(const Compared& result) {
+  Json json;
+  ADD_FIELDS(json, result, model, native, text, rows, schemes, recall);
+  for (Json& row : json["rows"])
+    for (const ComparedScheme& scheme : result.schemes)
+      if (row["position"] == scheme.position) row["continuation"] = joined(scheme.continuation);
+  Json& matrix = json["matrix"];
+  matrix["length"] = result.matrix_length;
+  matrix["positions"] = result.matrix;
+  ADD_FIELDS(matrix, result, kl, top1);
+  ADD_FIELDS(json, result, headlines, trained_positions, trained_length, parameters, lengths, text_tokens, text_bytes,
+             unigram_nll, prompt, prompt_pieces, seed, command, version, seconds);
   return dump(json);
-}
-
-std::string to_json(std::span<const CheckRow> checks) {
-  Json array = Json::array();
-  for (const CheckRow& check : checks) {
-    Json row = {{"id", check.id}, {"what", check.what}, {"scheme", check.scheme}, {"measured", check.measured}};
-    row["expected"] = check.expected.empty() ? Json(nullptr) : Json(check.expected);
-    row["tolerance"] = check.tolerance ? Json(*check.tolerance) : Json(nullptr);
-    row["pass"] = check.pass;
-    array.push_back(std::move(row));
-  }
-  return dump(array);
 }
 
 std::string text_json(std::span<const int32_t> ids, const std::string& text) {
-  return dump({{"ids", std::vector<int32_t>(ids.begin(), ids.end())}, {"text", text}});
+  Json json;
+  json["ids"] = ids;
+  json["text"] = text;
+  return dump(json);
 }
 
 std::vector<std::pair<std::string, std::string>> members_of(const std::string& object) {
@@ -255,8 +273,6 @@ std::vector<std::pair<std::string, std::string>> members_of(const std::string& o
 }
 
 std::string quoted_json(const std::string& text) { return dump(text); }
-std::string numbers_json(std::span<const int32_t> values) {
-  return dump(std::vector<int32_t>(values.begin(), values.end()));
-}
+std::string numbers_json(std::span<const int32_t> values) { return dump(values); }
 
 }  // namespace ordinal::report

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "results/compared.h"
 #include "results/results.h"
 
 namespace ordinal::report {
@@ -15,15 +16,16 @@ std::string to_json(const Generated& result);
 std::string to_json(std::span<const Generated> results);  // an array
 // One of many, with the line of the input that it answers and that line's id, a JSON value, which is copied as it is.
 std::string to_json(const Generated& result, int64_t line, const std::string& id);
-std::string to_json(const Logits& result);
+std::string to_json(const Evaluated& result);
 std::string to_json(const Tokenized& result);
 std::string to_json(const Inspected& result);
 std::string to_json(const Converted& result);
 std::string to_json(std::span<const Measured> rows);  // an array
 std::string to_json(const Perplexity& result);
 std::string to_json(const Diagnosed& result);
-std::string to_json(std::span<const SchemeRow> schemes);
-std::string to_json(std::span<const CheckRow> checks);  // an array
+std::string to_json(std::span<const SchemeRow> schemes);  // an array
+std::string to_json(std::span<const Check> checks);       // an array
+std::string to_json(const Compared& result);
 
 // The text that ids stand for.
 std::string text_json(std::span<const int32_t> ids, const std::string& text);

@@ -3,53 +3,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-
-#include "text/utf8.h"
 
 namespace ordinal::report {
 namespace {
-
-// C1 controls (U+0080 to U+009F) act on terminals as their 7-bit kin do.
-bool is_control(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character[0]);
-  if (character.size() == 1) return first < 0x20 || first == 0x7f;
-  return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
-}
 
 size_t width(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 }  // namespace
-
-std::string escaped(std::string_view bytes) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string text;
-  while (!bytes.empty()) {
-    const size_t length = utf8_length(bytes);
-    const std::string_view character = bytes.substr(0, std::max<size_t>(1, length));
-    bytes.remove_prefix(character.size());
-    if (character == "\n") {
-      text += "\\n";
-    } else if (character == "\r") {
-      text += "\\r";
-    } else if (character == "\t") {
-      text += "\\t";
-    } else if (character == "\\") {
-      text += "\\\\";
-    } else if (length == 0 || is_control(character)) {
-      for (const char c : character) {
-        text += "\\x";
-        text += kHex[static_cast<unsigned char>(c) >> 4];
-        text += kHex[static_cast<unsigned char>(c) & 15];
-      }
-    } else {
-      text += character;
-    }
-  }
-  return text;
-}
 
 std::string table(const std::vector<std::vector<std::string>>& rows, std::string_view alignment) {
   std::vector<size_t> widths(alignment.size());
@@ -70,17 +32,6 @@ std::string table(const std::vector<std::vector<std::string>>& rows, std::string
   return text;
 }
 
-std::string grouped(int64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string text;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    const size_t rest = digits.size() - i;
-    if (i > (number < 0 ? 1 : 0) && rest % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-
 std::string byte_size(int64_t bytes) {
   static constexpr std::array<const char*, 4> kUnits = {"kB", "MB", "GB", "TB"};
   if (bytes < 1000) return std::to_string(bytes) + " bytes";
@@ -88,17 +39,6 @@ std::string byte_size(int64_t bytes) {
   size_t unit = 0;
   while (value >= 999.95 && unit + 1 < kUnits.size()) value /= 1000.0, ++unit;
   return fixed(value, 1) + " " + kUnits[unit];
-}
-
-std::string fixed(double value, int digits) {
-  std::array<char, 400> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, digits);
-  return {buffer.data(), end.ptr};
-}
-
-std::string shortest(float value) {
-  std::array<char, 64> buffer;
-  return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
 }
 
 }  // namespace ordinal::report

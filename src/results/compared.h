@@ -1,12 +1,14 @@
 // compared.h: what a comparison of position schemes found, as plain structs: study fills them, report writes them down.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace ordinal::report {
+namespace ordinal {
 
 // What may be said of a scheme on given weights.
 //   trained   the weights were trained under it, alone or (jointly) among others
@@ -14,6 +16,9 @@ namespace ordinal::report {
 //   untrained positions that the weights never saw: a measure of how they lean on their own, no verdict on the scheme
 //   refused   it needs a tensor that the model does not have, or is not for this model
 enum class Standing { trained, jointly, exact, untrained, refused };
+inline constexpr std::array<std::string_view, 5> kStandingNames = {"trained", "jointly", "exact", "untrained",
+                                                                   "refused"};
+constexpr std::string_view standing_name(Standing standing) { return kStandingNames[static_cast<size_t>(standing)]; }
 
 // One scheme, whatever the length.
 struct ComparedScheme {
@@ -30,7 +35,7 @@ struct ComparedScheme {
 
   // Nats per token of the last quarter of windows of the trained length, as written and with the tokens before
   // shuffled.
-  std::optional<double> in_order, shuffled;
+  std::optional<double> in_order = {}, shuffled = {};
 
   std::vector<std::vector<double>> attention_distance;     // [layers][heads]: mean distance looked back, in tokens
   std::vector<std::vector<std::vector<float>>> attention;  // [layers][T][T] on the prompt, mean of the heads
@@ -50,9 +55,10 @@ struct ComparedRow {
 
   int64_t tokens = 0;  // scored
   double nll = 0, ppl = 0, bits_per_byte = 0, std_error = 0;
-  std::optional<double> delta_nll, delta_low, delta_high;  // mean and 95 % interval of the paired differences
-  std::optional<double> kl, top1_agreement;                // native's prediction against this one's
-  std::vector<double> loss_by_position;  // nats; place i: targets of positions [i * step, (i+1) * step)
+  std::optional<double> delta_nll = {}, delta_low = {},
+                        delta_high = {};               // mean and 95 % interval of the paired differences
+  std::optional<double> kl = {}, top1_agreement = {};  // native's prediction against this one's
+  std::vector<double> loss_by_position = {};           // nats; place i: targets of positions [i * step, (i+1) * step)
   int64_t loss_step = 1;
   double ms_per_token = 0;
 };
@@ -62,7 +68,7 @@ struct RecallRow {
   std::string position;
   std::string task;  // "copy": random tokens, then the same again; "find": a key after its cue, far back
   int64_t length = 0;
-  std::optional<double> accuracy;  // none where the scheme ends before
+  std::optional<double> accuracy = {};  // none where the scheme ends before
   int64_t tokens = 0;
 };
 
@@ -92,4 +98,4 @@ struct Compared {
   std::vector<std::vector<double>> top1;  // [p][q]: share of tokens where both hold the same token best
 };
 
-}  // namespace ordinal::report
+}  // namespace ordinal

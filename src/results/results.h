@@ -3,13 +3,14 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace ordinal::report {
+namespace ordinal {
 
 // A token with how likely the model held it.
 struct ScoredToken {
@@ -42,7 +43,7 @@ struct Generated {
   Timings timings;
 };
 
-struct Logits {
+struct Evaluated {
   std::string model, position;
   std::vector<int32_t> ids;
   std::vector<ScoredToken> best;           // after the last id
@@ -88,7 +89,7 @@ struct Fidelity {
   int64_t ctx = 0;     // of the windows
   bool start_token = false;
   double source_nll = 0, written_nll = 0;
-  double change_nll = 0, change_std_error = 0;  // written - source, paired
+  double change_nll = 0, change_stderr = 0;  // written - source, paired
   double change_ppl_percent = 0;
   double kl = 0;                 // of what was written from the source
   double agreement_percent = 0;  // how often both hold the same token likeliest
@@ -105,18 +106,29 @@ struct Converted {
   std::optional<Fidelity> fidelity;
 };
 
-// Speed on one number of threads, and what the machine gave in the same run.
+// What a machine gives at most.
+struct MachineSpeed {
+  double read_gb_per_s = 0;             // a buffer far larger than the caches, eight streams a thread
+  double read_one_stream_gb_per_s = 0;  // the same, one stream a thread
+  double gflops = 0;                    // fused multiply-adds on registers, counted as two
+  double int8_gops = 0;                 // the integer dots of the block kinds on registers; a multiply-add is two
+};
+
+// Speed on one number of threads, and what the machine gave in the same run. Medians over the repeats. Rates count
+// useful work only: 2 * M * N * K per product, bytes of the weights once a token.
 struct Measured {
   std::string shape, dtype, kv_dtype, isa;
   int threads = 0;
   int64_t prompt = 0, decode = 0, depth = 0, sequences = 0;
-  double prefill_tokens_per_s = 0, decode_tokens_per_s = 0;
-  int64_t weight_bytes = 0;
-  double read_gb_per_s = 0, gflops = 0, peak_rss_mb = 0;
-  int64_t cache_bytes = 0;
-  double attention_gb_per_s = 0;
-  double machine_read_gb_per_s = 0, machine_read_one_stream_gb_per_s = 0, machine_gflops = 0, machine_int8_gops = 0;
-  double of_peak = 0, of_read = 0;  // shares of what the machine gave
+  double prefill_tokens_per_s = 0, decode_tokens_per_s = 0;  // the decode's of all sequences together
+  int64_t weight_bytes = 0;                                  // of the tensors that a pass of the decode reads
+  int64_t cache_bytes = 0;        // keys and values that one decoded token reads, the mean over the decode
+  double read_gb_per_s = 0;       // all of it, by the passes
+  double attention_gb_per_s = 0;  // keys and values a second, of attention alone at the end of the decode
+  double gflops = 0;              // multiply-adds of the prefill's products, counted as two
+  double peak_rss_mb = 0;         // of the process since this began, where the system can tell; else so far
+  MachineSpeed machine;
+  double of_peak = 0, of_read = 0;  // shares of the machine's: the prefill's multiply-adds, the decode's reads
 };
 
 // One text, or all of them. Natural logarithms; NaN where there is nothing to divide by.
@@ -142,7 +154,7 @@ struct Perplexity {
 struct DiagnosisRow {
   std::string position, fact;
   int64_t tokens = 0;
-  double nll = 0, delta_nll = 0, delta_std_error = 0;
+  double nll = 0, delta_nll = 0, delta_stderr = 0;
 };
 
 struct Diagnosed {
@@ -150,20 +162,35 @@ struct Diagnosed {
   std::vector<DiagnosisRow> rows;  // best first
 };
 
+struct SchemeParamRow {
+  std::string key, otherwise, allowed;  // otherwise: the default, "" when it must be stated
+};
+
 // A position scheme, or a scaling of rope, as lists show it.
 struct SchemeRow {
   std::string name, kind, summary;
   std::string acts_on, tensors, source;
-  std::vector<std::array<std::string, 3>> params;  // key, default ("" when it must be stated), what it may be
+  std::vector<SchemeParamRow> params;
 };
 
-// A number that was measured and where it should lie; `expected` is "" when it is only shown.
-struct CheckRow {
-  std::string id, what, scheme;
+struct CheckLabel {
+  std::string id;      // C1 .. C15, as in src/study/README.md
+  std::string what;    // the property, in a few words
+  std::string scheme;  // spec of the scheme it was measured on
+};
+
+// A number that was measured, and where it must lie.
+struct Check {
+  CheckLabel label;
   double measured = 0;
-  std::string expected;
-  std::optional<double> tolerance;
-  bool pass = false;
-};
+  double low = -std::numeric_limits<double>::infinity();  // passes from low to high, both included
+  double high = std::numeric_limits<double>::infinity();
+  std::string expected = {};             // low and high as text: "0", "> 0.001", "2 to 3"; "" when it is only shown
+  std::optional<double> tolerance = {};  // how far from a single expected number
 
-}  // namespace ordinal::report
+  // NaN passes nothing.
+  bool passed() const { return measured >= low && measured <= high; }
+};
+using Checks = std::vector<Check>;
+
+}  // namespace ordinal

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <set>
 
+#include "base/number_text.h"
 #include "ordinal/error.h"
 #include "study/scoring.h"
 
@@ -20,17 +20,11 @@ struct Candidate {
   std::string spec, fact;
 };
 
-std::string shortest(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
-
 // What is tried for each scheme: every fact that files and converters disagree on (POSITIONS.md's traps).
 std::vector<Candidate> spellings(const ModelConfig& c) {
   std::vector<Candidate> all = {{"native", "as the file says"}, {"none", "no positions"}};
-  const std::string root = shortest(std::sqrt(static_cast<double>(c.d_model)));
-  const std::string inverse = shortest(1 / std::sqrt(static_cast<double>(c.d_model)));
+  const std::string root = significant(std::sqrt(static_cast<double>(c.d_model)), 9);
+  const std::string inverse = significant(1 / std::sqrt(static_cast<double>(c.d_model)), 9);
   for (const char* layout : {"interleaved", "concat"})
     for (const char* spacing : {"paper", "t2t"})
       for (const char* first : {"0", "1", "2"})
@@ -109,9 +103,8 @@ std::vector<std::pair<std::string, std::string>> diagnosis_candidates(const Mode
   return usable;
 }
 
-std::vector<report::DiagnosisRow> diagnose(const std::shared_ptr<const Model>& model, const TokenStream& stream,
-                                           int64_t tokens, int n_threads,
-                                           const std::function<void(int64_t done, int64_t total)>& progress) {
+std::vector<DiagnosisRow> diagnose(const std::shared_ptr<const Model>& model, const TokenStream& stream, int64_t tokens,
+                                   int n_threads, const std::function<void(int64_t done, int64_t total)>& progress) {
   std::vector<Candidate> candidates;
   for (const auto& [spec, fact] : diagnosis_candidates(*model)) candidates.push_back({spec, fact});
   const int64_t quick = std::min(tokens, std::max(kQuickest, tokens / 4));
@@ -124,7 +117,7 @@ std::vector<report::DiagnosisRow> diagnose(const std::shared_ptr<const Model>& m
   };
   const auto results = [&](const std::vector<Candidate>& of, int64_t count) {
     const std::vector<std::vector<double>> values = losses(model, stream, of, count, n_threads, step);
-    std::vector<report::DiagnosisRow> made;
+    std::vector<DiagnosisRow> made;
     for (size_t i = 0; i < of.size(); ++i) {
       std::vector<double> delta;
       for (size_t t = 0; t < values[i].size(); ++t) delta.push_back(values[i][t] - values[0][t]);
@@ -134,15 +127,15 @@ std::vector<report::DiagnosisRow> diagnose(const std::shared_ptr<const Model>& m
     }
     return made;
   };
-  std::vector<report::DiagnosisRow> first = results(candidates, quick);  // the native scheme is the first candidate
+  std::vector<DiagnosisRow> first = results(candidates, quick);  // the native scheme is the first candidate
   const std::string native = first.front().position;
-  std::ranges::stable_sort(first, {}, &report::DiagnosisRow::nll);
+  std::ranges::stable_sort(first, {}, &DiagnosisRow::nll);
   std::vector<Candidate> chosen = {{native, "as the file says"}};
-  for (const report::DiagnosisRow& d : first)
+  for (const DiagnosisRow& d : first)
     if (d.position != native && chosen.size() < finalists) chosen.push_back({d.position, d.fact});
-  std::vector<report::DiagnosisRow> ranked = results(chosen, tokens);
-  std::ranges::stable_sort(ranked, {}, &report::DiagnosisRow::nll);
-  for (report::DiagnosisRow& d : first)
+  std::vector<DiagnosisRow> ranked = results(chosen, tokens);
+  std::ranges::stable_sort(ranked, {}, &DiagnosisRow::nll);
+  for (DiagnosisRow& d : first)
     if (std::ranges::find(chosen, d.position, &Candidate::spec) == chosen.end()) ranked.push_back(std::move(d));
   return ranked;
 }

@@ -21,8 +21,7 @@ std::vector<std::pair<std::string, std::string>> diagnosis_candidates(const Mode
 
 // Tries all candidates on the first quarter of `tokens` (128 at least), the eight best and the native one on all; best
 // first, those of the second round before the others.
-std::vector<report::DiagnosisRow> diagnose(const std::shared_ptr<const Model>& model, const TokenStream& stream,
-                                           int64_t tokens, int n_threads,
-                                           const std::function<void(int64_t done, int64_t total)>& progress);
+std::vector<DiagnosisRow> diagnose(const std::shared_ptr<const Model>& model, const TokenStream& stream, int64_t tokens,
+                                   int n_threads, const std::function<void(int64_t done, int64_t total)>& progress);
 
 }  // namespace ordinal

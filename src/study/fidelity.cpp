@@ -16,11 +16,11 @@ int64_t fidelity_window(const Model& source, const TokenStream& stream) {
   return std::min(longest, source.make_scheme("native", longest)->max_positions());
 }
 
-report::Fidelity measure_fidelity(std::shared_ptr<const Model> source, std::shared_ptr<const Model> written,
-                                  const TokenStream& stream, int n_threads,
-                                  const std::function<void(int64_t done, int64_t total)>& progress) {
+Fidelity measure_fidelity(std::shared_ptr<const Model> source, std::shared_ptr<const Model> written,
+                          const TokenStream& stream, int n_threads,
+                          const std::function<void(int64_t done, int64_t total)>& progress) {
   const auto start = std::chrono::steady_clock::now();
-  report::Fidelity result;
+  Fidelity result;
   result.text = stream.name;
   result.start_token = stream.start.has_value();
   result.ctx = fidelity_window(*source, stream);
@@ -51,7 +51,7 @@ report::Fidelity measure_fidelity(std::shared_ptr<const Model> source, std::shar
   result.source_nll /= count;
   result.written_nll /= count;
   result.change_nll = change.mean;
-  result.change_std_error = change.std_error;
+  result.change_stderr = change.std_error;
   result.change_ppl_percent = 100 * std::expm1(change.mean);
   result.kl = kl / count;
   result.agreement_percent = 100 * static_cast<double>(agreed) / count;

@@ -17,8 +17,8 @@ int64_t fidelity_window(const Model& source, const TokenStream& stream);
 // Scores the stream with both models, each under its own position scheme, in windows that lie side by side
 // (Cut::rolling) and compares them token by token. `progress` is told of scored tokens and may throw to stop. Throws
 // Error for models of different vocabularies, and for a stream of fewer than two tokens.
-report::Fidelity measure_fidelity(std::shared_ptr<const Model> source, std::shared_ptr<const Model> written,
-                                  const TokenStream& stream, int n_threads,
-                                  const std::function<void(int64_t done, int64_t total)>& progress);
+Fidelity measure_fidelity(std::shared_ptr<const Model> source, std::shared_ptr<const Model> written,
+                          const TokenStream& stream, int n_threads,
+                          const std::function<void(int64_t done, int64_t total)>& progress);
 
 }  // namespace ordinal

@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "ordinal/error.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace ordinal {
 namespace {
@@ -67,8 +67,9 @@ void append_mark(TokenStream& stream, TokenId token) {
 }
 
 std::optional<TokenId> start_token(StartToken rule, const Tokenizer& tokenizer, const ModelConfig& config) {
-  const TokenId token = config.bos_id >= 0 ? config.bos_id : config.eos_ids.empty() ? -1 : config.eos_ids.front();
   if (rule == StartToken::never || (rule == StartToken::tokenizer && !tokenizer.data().adds_bos)) return std::nullopt;
+  if (tokenizer.data().adds_bos) return tokenizer.data().bos_id;
+  const TokenId token = config.bos_id >= 0 ? config.bos_id : config.eos_ids.empty() ? -1 : config.eos_ids.front();
   if (token < 0)
     throw Error("the model has no token that starts a text", "a model with a start or an end token", "neither",
                 "--bos no: the first token of a text is then not scored");
@@ -97,7 +98,7 @@ std::vector<std::string_view> documents_of(std::string_view text, std::string_vi
 }
 
 // What follows from the sums.
-void derive(report::PerplexityRow& row) {
+void derive(PerplexityRow& row) {
   const double none = std::numeric_limits<double>::quiet_NaN();
   row.ppl = std::exp(row.nll);
   row.bits_per_byte = row.bytes > 0 ? row.total_nll / std::numbers::ln2 / static_cast<double>(row.bytes) : none;
@@ -139,16 +140,16 @@ TokenStream make_stream(std::string name, std::string_view text, const Tokenizer
   return stream;
 }
 
-report::Perplexity measure_perplexity(Session session, std::span<const TokenStream> streams, const Protocol& protocol,
-                                      int64_t ctx, int64_t stride,
-                                      const std::function<void(int64_t done, int64_t total)>& progress) {
+Perplexity measure_perplexity(Session session, std::span<const TokenStream> streams, const Protocol& protocol,
+                              int64_t ctx, int64_t stride,
+                              const std::function<void(int64_t done, int64_t total)>& progress) {
   std::vector<std::vector<Window>> plans;
   int64_t total = 0, done = 0;
   for (const TokenStream& stream : streams) {
     plans.push_back(plan_windows(protocol.cut, static_cast<int64_t>(stream.tokens.size()), ctx, stride));
     for (const Window& window : plans.back()) total += window.scored();
   }
-  report::Perplexity result;
+  Perplexity result;
   result.position = session.scheme().spec();
   result.protocol = protocol.name;
   result.ctx = ctx;
@@ -159,7 +160,7 @@ report::Perplexity measure_perplexity(Session session, std::span<const TokenStre
   double all_sum = 0, all_weight = 0;
   for (size_t i = 0; i < streams.size(); ++i) {
     const TokenStream& stream = streams[i];
-    report::PerplexityRow score;
+    PerplexityRow score;
     score.name = stream.name;
     std::vector<double> values;
     double sum = 0, weight = 0;

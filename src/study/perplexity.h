@@ -51,8 +51,8 @@ TokenStream make_stream(std::string name, std::string_view text, const Tokenizer
                         const StreamOptions& options);
 
 // Scores each stream on its own. The session needs room for a window of ctx tokens. Fills all but the model's name.
-report::Perplexity measure_perplexity(Session session, std::span<const TokenStream> streams, const Protocol& protocol,
-                                      int64_t ctx, int64_t stride,
-                                      const std::function<void(int64_t done, int64_t total)>& progress);
+Perplexity measure_perplexity(Session session, std::span<const TokenStream> streams, const Protocol& protocol,
+                              int64_t ctx, int64_t stride,
+                              const std::function<void(int64_t done, int64_t total)>& progress);
 
 }  // namespace ordinal

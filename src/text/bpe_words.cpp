@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace ordinal {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "ordinal/error.h"
 #include "text/split.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace ordinal {
 namespace {

@@ -36,10 +36,14 @@ void check_data(const TokenizerData& data) {
   }
   for (const TokenId id : data.special_ids) check_id(id, data, "special id");
   if (data.bos_id != -1) check_id(data.bos_id, data, "start id");
+  if (data.eos_id != -1) check_id(data.eos_id, data, "end id");
   if (data.unknown_id != -1) check_id(data.unknown_id, data, "unknown id");
-  if (data.adds_bos && data.bos_id == -1) {
-    throw Error("a tokenizer puts a start id before texts but has none", "an id of its vocabulary", "-1");
-  }
+  const auto check_added = [](bool adds, TokenId id, const char* what) {
+    if (adds && id == -1)
+      throw Error(std::string("a tokenizer ") + what + " but has none", "an id of its vocabulary", "-1");
+  };
+  check_added(data.adds_bos, data.bos_id, "puts a start id before texts");
+  check_added(data.adds_eos, data.eos_id, "puts an end id after texts");
 }
 
 }  // namespace

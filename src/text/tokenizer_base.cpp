@@ -32,6 +32,7 @@ std::vector<TokenizerBase::Part> TokenizerBase::encode_parts(std::string_view te
                                                              std::vector<TokenId>& ids) const {
   std::vector<Part> parts = parts_of(text, options.parse_special);
   if (options.add_bos && data().adds_bos) parts.insert(parts.begin(), {0, 0, data().bos_id});
+  if (options.add_bos && data().adds_eos) parts.push_back({text.size(), text.size(), data().eos_id});
   bool at_start = true;
   for (Part& part : parts) {
     const std::string_view bytes = text.substr(part.begin, part.end - part.begin);

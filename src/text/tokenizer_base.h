@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "format/words.h"
+#include "base/words.h"
 #include "ordinal/tokenizer.h"
 #include "text/tokenizer_specials.h"
 
@@ -52,7 +52,7 @@ std::unique_ptr<Tokenizer> make_scores_tokenizer(TokenizerData data);
 // Whether each id is special, by id.
 std::vector<bool> special_flags(const TokenizerData& data);
 
-// How errors name tokens: `token 17 'abc'`. Bytes alone are named by quoted() of format/words.h.
+// How errors name tokens: `token 17 'abc'`. Bytes alone are named by quoted() of base/words.h.
 std::string name_of_token(const TokenizerData& data, TokenId id);
 
 }  // namespace ordinal

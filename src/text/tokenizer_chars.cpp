@@ -4,7 +4,7 @@
 
 #include "ordinal/error.h"
 #include "text/tokenizer_base.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace ordinal {
 namespace {

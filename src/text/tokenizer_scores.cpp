@@ -9,7 +9,7 @@
 #include "ordinal/error.h"
 #include "text/bpe_words.h"
 #include "text/tokenizer_base.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace ordinal {
 namespace {

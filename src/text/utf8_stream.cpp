@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "ordinal/tokenizer.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace ordinal {
 

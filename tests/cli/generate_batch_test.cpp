@@ -194,7 +194,7 @@ TEST_CASE("cli batch: a bad line is named with its column before anything runs")
   };
   refused("{\"prompt\":\"a\"", "14", "'}'");
   refused("[]", "1", "an object");
-  refused("{\"prompt\":\"a\"} {}", "16", "more than one value");
+  refused("{\"prompt\":\"a\"} {}", "16", "end of input");
   refused("{}", "1", "no prompt");
   refused("{\"prompt\":\"a\",\"ids\":[1]}", "1", "two prompts");
   refused("{\"prompt\":3}", "11", "a string");
@@ -203,7 +203,7 @@ TEST_CASE("cli batch: a bad line is named with its column before anything runs")
   refused("{\"ids\":[-1]}", "9", "0 to 256");
   refused("{\"ids\":[1.0]}", "9", "an integer");
   refused("{\"prompt\":\"\xc3\xa9\",\"n\":-1}", "19", "new tokens");
-  refused("{\"prompt\":\"a\",\"n\":\"3\"}", "19", "a number");
+  refused("{\"prompt\":\"a\",\"n\":\"3\"}", "19", "an integer");
   refused("{\"prompt\":\"a\",\"temp\":-1}", "22", "temperature");
   refused("{\"prompt\":\"a\",\"top_k\":-1}", "23", "top-k");
   refused("{\"prompt\":\"a\",\"top_p\":2}", "23", "top-p");
@@ -211,9 +211,9 @@ TEST_CASE("cli batch: a bad line is named with its column before anything runs")
   refused("{\"prompt\":\"a\",\"seed\":-1}", "22", "0 or more");
   refused("{\"prompt\":\"a\",\"stop\":[\"\"]}", "22", "stop string");
   refused("{\"prompt\":\"a\",\"stop\":\"b\"}", "22", "an array");
-  refused("{\"prompt\":\"a\",\"colour\":1}", "24", "min_p");
-  refused("{\"prompt\":\"a\",\"prompt\":\"b\"}", "24", "twice");
-  refused("{\"prompt\":\"a\",\"id\":" + std::string(50, '[') + "}", "52", "nested");
+  refused("{\"prompt\":\"a\",\"colour\":1}", "15", "min_p");
+  refused("{\"prompt\":\"a\",\"prompt\":\"b\"}", "15", "twice");
+  refused("{\"prompt\":\"a\",\"id\":" + std::string(50, '[') + "}", "51", "nested");
   refused("{\"prompt\":\"" + std::string(41, 'x') + "\"}", "11", "41 tokens");
   check_failed(run(batch("{\"prompt\":\"a\"}", {}, bare_model())), {"line 1, column 11: the model has no tokenizer"});
   check_done(run(batch("{\"ids\":[5]}", {"-n", "2"}, bare_model())));
@@ -235,6 +235,16 @@ TEST_CASE("cli batch: what does not go together is wrong usage") {
   refused({"x", "--parallel", "2"}, "--batch");
   refused({"--batch", "x", "--parallel", "0"}, "--parallel", 1);
   refused({"--batch", "/no/such/file"}, "cannot open /no/such/file", 1);
+}
+
+TEST_CASE("cli batch: a byte order mark in front is passed over, and is no column") {
+  const std::string mark = "\xef\xbb\xbf", input = "{\"prompt\":\"ab\"}\n{\"prompt\":\"cd\"}\n";
+  const Outcome plain = run(batch(input, {"-n", "3", "--seed", "1"})),
+                marked = run(batch(mark + input, {"-n", "3", "--seed", "1"}));
+  check_done(marked);
+  CHECK(results_of(marked.out) == results_of(plain.out));
+  check_failed(run(batch(mark + "{\"prompt\":3}\n")), {"line 1, column 11: "});
+  CHECK(run(batch(mark + "\n")).err.find("no prompts") != std::string::npos);
 }
 
 TEST_CASE("cli batch: no prompts, no results") {

@@ -6,7 +6,7 @@
 
 #include "fixture.h"
 #include "process.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 using namespace test;
 using Strings = std::vector<std::string>;

@@ -277,6 +277,28 @@ Imported import_noting(const std::string& path, const std::string& vocab_dir) {
   return imported;
 }
 
+SafeTensor& Gpt2Folder::at(const std::string& name) {
+  for (SafeTensor& tensor : tensors)
+    if (tensor.name == name) return tensor;
+  FAIL("no tensor ", name);
+  return tensors.front();
+}
+
+void Gpt2Folder::write() const {
+  write_file(scratch.path("config.json"), config);
+  write_file(scratch.path("model.safetensors"), safetensors(tensors));
+}
+
+Imported Gpt2Folder::import() const {
+  write();
+  return import_noting(path());
+}
+
+std::string Gpt2Folder::error() const {
+  write();
+  return test::error_of([&] { ordinal::import_checkpoint(path()); });
+}
+
 bool imports_or_refuses(const std::string& path) {
   try {
     const ModelDraft draft = ordinal::import_checkpoint(path);

@@ -76,6 +76,20 @@ struct Imported {
 };
 Imported import_noting(const std::string& path, const std::string& vocab_dir = "");
 
+// A folder of the small GPT-2 in which a test changes one thing.
+struct Gpt2Folder {
+  ordinal::ModelDraft draft = small_gpt2();
+  std::vector<SafeTensor> tensors = gpt2_tensors(draft);
+  std::string config = gpt2_config(draft);
+  test::Scratch scratch;
+
+  SafeTensor& at(const std::string& name);
+  std::string path() const { return scratch.folder().string(); }
+  void write() const;
+  Imported import() const;
+  std::string error() const;
+};
+
 // Imports, and reads all numbers of all tensors; an Error is fine, anything else fails the test. Whether it was a
 // model.
 bool imports_or_refuses(const std::string& path);

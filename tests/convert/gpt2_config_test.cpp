@@ -2,11 +2,12 @@
 #include "convert/gpt2_config.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "support.h"
 
 using namespace ordinal;
-using ordinal::convert::Gpt2Config, ordinal::convert::parse_json;
+using ordinal::convert::Gpt2Config;
 using test::error_of, test::mentions;
 
 namespace {
@@ -119,11 +120,13 @@ TEST_CASE("gpt2 config: start and end of a text may be a number, a list, nothing
 TEST_CASE("gpt2 config: a size that is missing, zero, negative, huge or no whole number is named") {
   const std::string names[] = {"vocab_size", "n_positions", "n_embd", "n_layer", "n_head"};
   for (const std::string& name : names) {
-    convert::Json config = parse_json("{" + std::string(kSizes) + "}", "config.json");
-    const auto refused = [&] { return error_of([&] { convert::read_gpt2_config(config, "config.json", {}); }); };
+    nlohmann::json config = nlohmann::json::parse("{" + std::string(kSizes) + "}");
+    const auto refused = [&] {
+      return error_of([&] { convert::read_gpt2_config(parse_json(config.dump(), "config.json"), "config.json", {}); });
+    };
     for (const char* value : {"0", "-1", "2147483648", "9223372036854775807", "18446744073709551615", "1e300", "2.5",
                               "\"12\"", "true", "[12]"}) {
-      config[name] = parse_json(value, "value");
+      config[name] = nlohmann::json::parse(value);
       CHECK(mentions(refused(), {name}));
     }
     config.erase(name);
@@ -139,6 +142,53 @@ TEST_CASE("gpt2 config: a size that is missing, zero, negative, huge or no whole
 TEST_CASE("gpt2 config: another kind of model is refused by name") {
   CHECK(mentions(error("", R"("model_type": "llama", "vocab_size": 9)"), {"'llama'"}));
   CHECK(mentions(error("", R"("vocab_size": 9)"), {"model_type"}));
+}
+
+TEST_CASE("gpt2 config: without model_type, GPT-2's sizes make a GPT-2, with a remark") {
+  const std::string sizes = R"("vocab_size": 100, "n_positions": 12, "n_embd": 24, "n_layer": 3, "n_head": 4)";
+  for (const char* more : {"", R"(, "model_type": null)", R"(, "architectures": ["GPT2LMHeadModel"])"}) {
+    const Read found = read(more, sizes);
+    CHECK_EQ(found.config.model.n_heads, 4);
+    REQUIRE_EQ(found.notes.size(), 1);
+    CHECK(mentions(found.notes.front(), {"model_type", "GPT-2"}));
+  }
+  for (const char* more : {R"(, "architectures": ["GPTBigCodeForCausalLM"])", R"(, "architectures": "GPT2LMHeadModel")",
+                           R"(, "model_type": "gptj")"})
+    CHECK(mentions(error(more, sizes), {"model_type"}));
+  CHECK(mentions(error(R"(, "afn": "gelu")", sizes), {"afn"}));  // GPT-1's
+}
+
+TEST_CASE("gpt2 config: descriptions and transformers' own bookkeeping are read over with a remark each") {
+  for (const char* setting :
+       {R"("author": "A. Writer")", R"("license": "mit")", R"("tags": ["a", "b"])", R"("_flash_attn_2_enabled": true)",
+        R"("_attn_implementation_internal": "sdpa")", R"("_some_later_note": {"a": 1})"}) {
+    const std::string key = std::string(setting).substr(1, std::string(setting).find("\":") - 1);
+    const Read found = read(", " + std::string(setting));
+    REQUIRE_EQ(found.notes.size(), 1);
+    CHECK(mentions(found.notes.front(), {key, "changes nothing"}));
+    CHECK_EQ(read(", \"" + key + "\": null").notes.size(), 0);
+  }
+}
+
+TEST_CASE("gpt2 config: generation_config.json says what ends a text, where it says so") {
+  using Ids = std::vector<TokenId>;
+  const auto ends = [](const std::string& config, const std::string& generation, size_t remarks) {
+    Read found = read(config);
+    convert::read_generation_config(parse_json(generation, "generation_config.json"), "generation_config.json",
+                                    found.config, [&](const std::string& note) { found.notes.push_back(note); });
+    CHECK_EQ(found.notes.size(), remarks);
+    return found.config.model.eos_ids;
+  };
+  const std::string config = R"(, "eos_token_id": 9)";
+  CHECK_EQ(ends(config, R"({"eos_token_id": 9, "temperature": 0.7})", 0), Ids{9});
+  CHECK_EQ(ends(config, R"({"eos_token_id": 7})", 1), Ids{7});
+  CHECK_EQ(ends(config, R"({"eos_token_id": [7, 9, 7]})", 1), Ids{7, 9});
+  CHECK_EQ(ends("", R"({"eos_token_id": [7]})", 1), Ids{7});
+  CHECK_EQ(ends(config, R"({"do_sample": true})", 0), Ids{9});
+  CHECK_EQ(ends(config, R"({"eos_token_id": null})", 0), Ids{9});
+  CHECK_EQ(ends(config, R"({"eos_token_id": 100})", 1), Ids{9});  // past the vocabulary
+  for (const char* bad : {"[]", R"({"eos_token_id": "x"})", R"({"eos_token_id": [1.5]})"})
+    CHECK_FALSE(error_of([&] { ends(config, bad, 0); }).empty());
 }
 
 TEST_CASE("gpt2 config: settings that would change the result are errors; harmless ones pass in silence") {
@@ -157,22 +207,4 @@ TEST_CASE("gpt2 config: settings that would change the result are errors; harmle
       "_name_or_path": "gpt2", "id2label": {"0": "LABEL_0"}, "pad_token_id": 50256, "gradient_checkpointing": false)");
   CHECK(harmless.notes.empty());
   CHECK_EQ(read(R"(, "n_ctx": 1024)").notes.size(), 1);
-}
-
-TEST_CASE("json: depth, size, doubled keys and bad text are errors with a place") {
-  const auto refused = [](const std::string& text) { return error_of([&] { parse_json(text, "the text"); }); };
-  CHECK(mentions(refused(std::string(1 << 20, '[')), {"nested too deeply"}));
-  std::string objects;
-  for (int i = 0; i < 100000; ++i) objects += R"({"a":)";
-  CHECK(mentions(refused(objects), {"nested too deeply"}));
-  const auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
-  CHECK_EQ(parse_json(nested(32), "the text").size(), 1);
-  CHECK(mentions(refused(nested(33)), {"nested too deeply"}));
-  CHECK(mentions(refused(R"({"a": 1, "b": {"a": 2}, "a": 3})"), {"twice"}));
-  CHECK(mentions(refused(R"({"a": {"b": 1, "b": 1}})"), {"twice"}));
-  for (const char* text :
-       {"", "{", "{}x", "{} {}", "[1,]", "{\"a\" 1}", "nul", "\"\xff\"", "\"\\ud800\"", "1e999", "NaN"})
-    CHECK(mentions(refused(text), {"not valid JSON"}));
-  const convert::Json tree = parse_json(R"({"a": [1, {"b": "\u00e9"}, [], null], "c": -2.5, "d": true})", "the text");
-  CHECK_EQ(tree.dump(), R"({"a":[1,{"b":"é"},[],null],"c":-2.5,"d":true})");
 }

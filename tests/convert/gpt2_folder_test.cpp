@@ -31,33 +31,7 @@ void check_logits(const ModelDraft& draft, const std::vector<int32_t>& ids, cons
   CHECK_LE(worst, tolerance);
 }
 
-// A folder of the small draft in which one thing is changed.
-struct Folder {
-  ModelDraft draft = small_gpt2();
-  std::vector<SafeTensor> tensors = gpt2_tensors(draft);
-  std::string config = gpt2_config(draft);
-  Scratch scratch;
-
-  SafeTensor& at(const std::string& name) {
-    for (SafeTensor& tensor : tensors)
-      if (tensor.name == name) return tensor;
-    FAIL("no tensor ", name);
-    return tensors.front();
-  }
-  void write() const {
-    test::write_file(scratch.path("config.json"), config);
-    test::write_file(scratch.path("model.safetensors"), safetensors(tensors));
-  }
-  std::string path() const { return scratch.folder().string(); }
-  std::string error() const {
-    write();
-    return error_of([&] { ordinal::import_checkpoint(path()); });
-  }
-  Imported import() const {
-    write();
-    return import_noting(path());
-  }
-};
+using Folder = Gpt2Folder;
 
 }  // namespace
 
@@ -235,19 +209,15 @@ TEST_CASE("gpt2 folder: a tensor that is missing, misshapen, unknown, twice ther
     folder.tensors.push_back({"transformer.h.2.ln_1.weight", "F32", {1}, std::string(4, '\0')});
     CHECK(mentions(folder.error(), {"h.2.ln_1.weight"}));
   }
-  SUBCASE("of another task's head: left out with a remark") {
-    folder.tensors.push_back({"score.weight", "F32", {1}, std::string(4, '\0')});
-    CHECK(folder.import().noted("score.weight"));
-  }
   SUBCASE("with and without prefix") {
     folder.tensors.push_back({"ln_f.bias", "F32", {36}, std::string(144, '\0')});
     CHECK(mentions(folder.error(), {"twice"}));
   }
   SUBCASE("of a kind that weights cannot have") {
     SafeTensor& tensor = folder.at("transformer.ln_f.weight");
-    tensor.kind = "F64";
+    tensor.kind = "I64";
     tensor.bytes.resize(2 * tensor.bytes.size());
-    CHECK(mentions(folder.error(), {"F64"}));
+    CHECK(mentions(folder.error(), {"I64"}));
   }
 }
 
@@ -286,6 +256,15 @@ TEST_CASE("gpt2 folder: a model trained under another scheme has no position tab
   CHECK(mentions(folder.error(), {"base"}));
 }
 
+TEST_CASE("gpt2 folder: generation_config.json is read for what ends a text") {
+  Folder folder;
+  folder.config = gpt2_config(folder.draft, R"(, "eos_token_id": 9)");
+  test::write_file(folder.scratch.path("generation_config.json"), R"({"eos_token_id": [3, 9]})");
+  const Imported imported = folder.import();
+  CHECK_EQ(imported.draft.config.eos_ids, std::vector<ordinal::TokenId>{3, 9});
+  CHECK(imported.noted("texts end at 3, 9"));
+}
+
 TEST_CASE("gpt2 folder: shards are read as one, and an index that is wrong is refused") {
   const ModelDraft draft = small_gpt2();
   const std::vector<SafeTensor> tensors = gpt2_tensors(draft);
@@ -316,6 +295,15 @@ TEST_CASE("gpt2 folder: shards are read as one, and an index that is wrong is re
     map["transformer.more.weight"] = "b.safetensors";
     write_index(map);
     CHECK(mentions(error(), {"transformer.more.weight"}));
+  }
+  SUBCASE("a tied head that no shard has, as save_pretrained may list it") {
+    map["lm_head.weight"] = "b.safetensors";
+    write_index(map);
+    const Imported imported = import_noting(scratch.folder().string());
+    CHECK(imported.draft.config.tied_output);
+    check_same_tensors(imported.draft, draft);
+    test::write_file(scratch.path("config.json"), gpt2_config(draft, R"(, "tie_word_embeddings": false)"));
+    CHECK(mentions(error(), {"lacks the tensor lm_head.weight"}));
   }
   SUBCASE("a shard that is not there") {
     std::filesystem::remove(scratch.path("b.safetensors"));

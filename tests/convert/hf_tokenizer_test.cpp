@@ -312,7 +312,7 @@ TEST_CASE("hf tokenizer: special tokens come from whichever file names them") {
   }
   SUBCASE("settings that change ids are refused") {
     for (const char* config :
-         {R"({"add_bos_token": true})", R"({"add_eos_token": true})", R"({"do_lower_case": true})",
+         {R"({"do_lower_case": true})", R"({"add_bos_token": 1})", R"({"add_bos_token": true, "bos_token": "<none>"})",
           R"({"tokenizer_class": "BertTokenizer"})", R"({"pad_token": {"content": "x", "lstrip": true}})",
           R"({"pad_token": {}})", R"({"pad_token": 5})", R"({"added_tokens_decoder": {"x": {"content": "y"}}})",
           R"({"added_tokens_decoder": {"1": {"content": "y"}}})", "[]"}) {

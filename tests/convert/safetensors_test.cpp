@@ -1,6 +1,8 @@
 // safetensors_test.cpp: the container: what is read, and every way in which a header can lie.
 #include "convert/safetensors.h"
 
+#include <filesystem>
+
 #include "convert/foreign_files.h"
 
 using namespace foreign;
@@ -55,6 +57,23 @@ TEST_CASE("safetensors: a length of the header that does not fit the file is an 
     }
     CHECK(mentions(error_of([&] { read_safetensors(path); }), {"header"}));
   }
+}
+
+TEST_CASE("safetensors: a header may have 100,000,000 bytes, as the format's own reader allows, and no more") {
+  // As case 10: training logs in the metadata.
+  const std::string log = "\"__metadata__\":{\"log\":\"" + std::string(20'000'000, 'x') + "\"}";
+  test::Scratch scratch;
+  const std::string path = scratch.path("x.safetensors");
+  test::write_file(path, safetensors({{"a", "F32", {1}, "1234"}}, log + ","));
+  CHECK_EQ(read_safetensors(path).size(), 1);
+
+  const auto error = [&](uint64_t length) {
+    test::write_file(path, le64(length) + "{}");
+    std::filesystem::resize_file(path, 100'000'100);  // a hole: zeros that take no place
+    return error_of([&] { read_safetensors(path); });
+  };
+  CHECK(mentions(error(100'000'001), {"limit of the format", "100,000,000 bytes", "100,000,001"}));
+  CHECK(mentions(error(100'000'093), {"longer than what is left of it", "100,000,092 bytes"}));
 }
 
 TEST_CASE("safetensors: offsets that overlap, leave gaps, or leave the file are errors") {

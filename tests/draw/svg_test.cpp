@@ -9,7 +9,8 @@
 #include "support.h"
 #include "svg_text.h"
 
-using namespace ordinal::report;
+using namespace ordinal;
+using namespace ordinal::draw;
 using test::elements_with;
 using test::parse_svg;
 
@@ -82,7 +83,8 @@ TEST_CASE("svg: a chart holds its numbers, its names and its marker") {
 }
 
 TEST_CASE("svg: bars stand on zero, also those below it") {
-  const auto all = parse_svg(to_svg(with(bar_chart("t", "head", "slope", {"1", "2", "3"}, {0.5, -0.25, 0}))));
+  const Chart chart{.series = {{.x = {0, 1, 2}, .y = {0.5, -0.25, 0}, .drawn = Drawn::bars}}};
+  const auto all = parse_svg(to_svg(with(chart)));
   std::vector<test::Element> bars;
   for (const test::Element& element : all)
     if (element.attributes.contains("data-value")) bars.push_back(element);
@@ -92,12 +94,6 @@ TEST_CASE("svg: bars stand on zero, also those below it") {
   CHECK(bars[0].numbers("height")[0] == doctest::Approx(2 * bars[1].numbers("height")[0]).epsilon(0.001));
   CHECK(bars[2].numbers("height")[0] == 0);
   check_inside(all);
-}
-
-TEST_CASE("svg: a histogram counts every value inside once") {
-  const std::vector<double> values = {0, 0.1, 0.5, 0.99, 1, 2, -1, kNan};
-  CHECK(histogram(values, 0, 1, 2).y == std::vector<double>{2, 3});
-  CHECK(histogram(values, 0, 1, 2).x == std::vector<double>{0.25, 0.75});
 }
 
 TEST_CASE("svg: a heat map holds its rows and colours cells by sign and size") {

@@ -249,10 +249,10 @@ TEST_CASE("model_file: unknown, missing and repeated keys are errors that list t
   CHECK(test::mentions(lie("\"layout\":\"panels\",", ""), {"also layout"}));
   CHECK(test::mentions(lie("\"provenance\":{", "\"provenance\":{\"source\":\"\","), {"key twice"}));
   CHECK(test::mentions(lie("\"provenance\":", "\"extra\":"), {"'extra'"}));
-  CHECK(test::mentions(lie("{\"config\"", "{}{\"config\""), {"lacks keys"}));
-  CHECK(test::mentions(lie("{\"config\"", "[[[[[[[[[["), {"an object, {...}"}));
-  CHECK(test::mentions(lie("\"provenance\":{\"source\":\"", "\"provenance\":{\"source\":[\""), {"a string"}));
-  CHECK(test::mentions(lie("README.md\"}", "README.md\"}}{"), {"its end"}));
+  CHECK(test::mentions(lie("{\"config\"", "{}{\"config\""), {"end of input"}));
+  CHECK(test::mentions(lie("{\"config\"", "[[[[[[[[[["), {"not valid JSON"}));
+  CHECK(test::mentions(lie("\"provenance\":{\"source\":\"", "\"provenance\":{\"n\":1,\"source\":\""), {"a string"}));
+  CHECK(test::mentions(lie("README.md\"}", "README.md\"}}{"), {"end of input"}));
 }
 
 TEST_CASE("model_file: the config must make sense") {

@@ -9,6 +9,7 @@
 #include "compared_sample.h"
 #include "support.h"
 
+using namespace ordinal;
 using namespace ordinal::report;
 using test::sample_comparison;
 using test::sample_pictures;

@@ -5,13 +5,12 @@
 #include <cmath>
 #include <string>
 
-#include "draw/svg.h"
 #include "support.h"
 
 namespace test {
 namespace {
 
-using namespace ordinal::report;
+using namespace ordinal;
 
 struct Kind {
   const char* position;
@@ -204,12 +203,12 @@ std::vector<SchemePicture> sample_pictures(const Compared& result) {
       for (int64_t col = 0; col < map.cols; ++col)
         map.values.push_back(
             std::sin(static_cast<double>(col) / std::pow(10 + static_cast<double>(i), static_cast<double>(row) / 8)));
-    const Figure figure{.id = "picture-" + std::to_string(i),
-                        .title = "Waves",
-                        .description = "Values of a table",
-                        .panels = {map},
-                        .width = 560};
-    pictures.push_back({result.schemes[i].position, to_svg(figure, SvgPlace::page), "Red is above 0, blue below."});
+    pictures.push_back({result.schemes[i].position,
+                        {.id = "picture-" + std::to_string(i),
+                         .title = "Waves",
+                         .description = "Red is above 0, blue below.",
+                         .panels = {map},
+                         .width = 560}});
   }
   return pictures;
 }

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "report/compared_html.h"
 #include "results/compared.h"
+#include "results/figure.h"
 
 namespace test {
 
@@ -14,7 +14,7 @@ struct SampleSize {
 };
 
 // Plausible: trained schemes are close together, untrained ones far above, one is refused.
-ordinal::report::Compared sample_comparison(const SampleSize& size = {});
-std::vector<ordinal::report::SchemePicture> sample_pictures(const ordinal::report::Compared& result);
+ordinal::Compared sample_comparison(const SampleSize& size = {});
+std::vector<ordinal::SchemePicture> sample_pictures(const ordinal::Compared& result);
 
 }  // namespace test

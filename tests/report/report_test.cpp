@@ -7,6 +7,7 @@
 #include "report/text.h"
 #include "support.h"
 
+using namespace ordinal;
 using namespace ordinal::report;
 
 TEST_CASE("report: JSON stays JSON whatever bytes a text has") {
@@ -33,7 +34,7 @@ TEST_CASE("report: JSON keys come in the documented order") {
 }
 
 TEST_CASE("report: floats in JSON read back as the same floats, infinity as null") {
-  Logits result;
+  Evaluated result;
   result.logits = {{0.1f, -1.5e-39f, 3.4e38f, 1.0f / 3.0f, -0.0f, std::numeric_limits<float>::infinity()}};
   const std::string text = to_json(result);
   CHECK(text.find("[0.1,") != std::string::npos);
@@ -112,9 +113,8 @@ TEST_CASE("report: a .npy file appears when it is whole") {
 }
 
 TEST_CASE("report: checks in JSON have every key, null where there is no number") {
-  std::vector<CheckRow> rows(2);
-  rows[0] = {"C1", "what", "rope", 0.5, "0", 1e-12, false};
-  rows[1] = {"C13", "\"x\"", "learned", std::nan(""), "", {}, true};
+  const Checks rows = {{{"C1", "what", "rope"}, 0.5, 0, 1e-12, "0", 1e-12},
+                       {{"C13", "\"x\"", "learned"}, std::numeric_limits<double>::infinity()}};
   CHECK(to_json(rows) ==
         "[{\"id\":\"C1\",\"what\":\"what\",\"scheme\":\"rope\",\"measured\":0.5,\"expected\":\"0\",\"tolerance\":1e-12,"
         "\"pass\":false},{\"id\":\"C13\",\"what\":\"\\\"x\\\"\",\"scheme\":\"learned\",\"measured\":null,"

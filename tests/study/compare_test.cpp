@@ -10,7 +10,6 @@
 #include "support.h"
 
 using namespace ordinal;
-using report::Standing;
 
 namespace {
 
@@ -43,9 +42,9 @@ TokenStream stream_of(const Made& made) {
   return make_stream("text", text, *made.tokenizer, made.model->config(), {});
 }
 
-const report::ComparedRow& row_of(const report::Compared& result, const std::string& position, int64_t length,
-                                  const std::string& protocol = "whole") {
-  const auto found = std::ranges::find_if(result.rows, [&](const report::ComparedRow& row) {
+const ComparedRow& row_of(const Compared& result, const std::string& position, int64_t length,
+                          const std::string& protocol = "whole") {
+  const auto found = std::ranges::find_if(result.rows, [&](const ComparedRow& row) {
     return row.position == position && row.length == length && row.protocol == protocol;
   });
   REQUIRE(found != result.rows.end());
@@ -85,19 +84,19 @@ TEST_CASE("compare: every row is what perplexity gives for the scheme alone") {
   CompareOptions options;
   options.positions = {"native", "rope", "t5_bias", "alibi"};
   options.lengths = {16, 40, 64};
-  const report::Compared result = compare(made.model, *made.tokenizer, stream, options, {});
+  const Compared result = compare(made.model, *made.tokenizer, stream, options, {});
   REQUIRE(result.schemes.size() == 4);
   CHECK(result.schemes[0].position == "learned");
   CHECK(result.schemes[2].standing == Standing::refused);
   for (const char* position : {"learned", "rope", "alibi"})
     for (const auto& [length, stride, name] : std::vector<std::tuple<int64_t, int64_t, std::string>>{
              {16, 16, "whole"}, {40, 40, "whole"}, {64, 64, "whole"}, {64, 32, "sliding"}}) {
-      const report::ComparedRow& row = row_of(result, position, length, name);
+      const ComparedRow& row = row_of(result, position, length, name);
       if (position == std::string("learned") && length == 64) {
         CHECK(row.refused.find("past the end") != std::string::npos);
         continue;
       }
-      const report::Perplexity alone =
+      const Perplexity alone =
           measure_perplexity(Session(made.model, {.position = position, .capacity = length, .observer = {}}),
                              {&stream, 1}, protocol_from_name("rolling"), length, stride, {});
       CHECK(row.nll == doctest::Approx(alone.all.nll).epsilon(1e-12));
@@ -109,7 +108,7 @@ TEST_CASE("compare: every row is what perplexity gives for the scheme alone") {
   for (const int64_t length : {16, 40, 64}) CHECK(!row_of(result, "t5_bias", length).refused.empty());
 
   // Differences are paired with the native row, and absent where that is.
-  const report::ComparedRow &native = row_of(result, "learned", 40), &rope = row_of(result, "rope", 40);
+  const ComparedRow &native = row_of(result, "learned", 40), &rope = row_of(result, "rope", 40);
   CHECK(!native.delta_nll);
   CHECK(*rope.delta_nll == doctest::Approx(rope.nll - native.nll));
   CHECK(*rope.delta_low < *rope.delta_nll);
@@ -148,8 +147,8 @@ TEST_CASE("compare: a scheme with the bits of the native one differs in nothing"
   options.positions = {"learned:beyond=wrap"};
   options.lengths = {40};
   options.prompt = bytes_of("abc");
-  const report::Compared result = compare(made.model, *made.tokenizer, stream_of(made), options, {});
-  const report::ComparedRow& same = row_of(result, result.schemes[1].position, 40);
+  const Compared result = compare(made.model, *made.tokenizer, stream_of(made), options, {});
+  const ComparedRow& same = row_of(result, result.schemes[1].position, 40);
   CHECK(*same.delta_nll == 0);
   CHECK(*same.kl < 1e-9);
   CHECK(*same.top1_agreement == 1);
@@ -166,8 +165,8 @@ TEST_CASE("compare: without positions, shuffling changes less than nothing at on
   options.lengths = {40};
   options.prompt = bytes_of("hello you");
   options.new_tokens = 5;
-  const report::Compared result = compare(made.model, *made.tokenizer, stream_of(made), options, {});
-  const report::ComparedScheme &none = result.schemes[0], &alibi = result.schemes[1];
+  const Compared result = compare(made.model, *made.tokenizer, stream_of(made), options, {});
+  const ComparedScheme &none = result.schemes[0], &alibi = result.schemes[1];
   CHECK(none.continuation_ids.size() == 5);
   REQUIRE(none.attention.size() == 2);  // layers
   REQUIRE(none.attention[0].size() == 9);
@@ -196,9 +195,9 @@ TEST_CASE("compare: recall tasks exist at the trained length and beyond, and end
   CompareOptions options;
   options.positions = {"alibi"};
   options.lengths = {20, 80};
-  const report::Compared result = compare(made.model, *made.tokenizer, stream_of(made), options, {});
+  const Compared result = compare(made.model, *made.tokenizer, stream_of(made), options, {});
   int rows = 0;
-  for (const report::RecallRow& row : result.recall) {
+  for (const RecallRow& row : result.recall) {
     ++rows;
     CHECK((row.length == 40 || row.length == 80));
     CHECK(row.accuracy.has_value() == (row.position == "alibi" || row.length == 40));
@@ -236,7 +235,7 @@ TEST_CASE("headlines: said only where the numbers bear them out") {
   const Made joint = byte_model({"learned", "rope", "alibi"});
   CompareOptions options;
   options.lengths = {40, 80};
-  report::Compared result = compare(joint.model, *joint.tokenizer, stream_of(joint), options, {});
+  Compared result = compare(joint.model, *joint.tokenizer, stream_of(joint), options, {});
   const std::vector<std::string> lines = headlines_of(result);
   REQUIRE(lines.size() == 3);
   CHECK(lines[0].find("Trained under all 3 at once") == 0);
@@ -261,11 +260,11 @@ TEST_CASE("diagnose: the file's own scheme is among the candidates once, others 
   CHECK(count("t5_bias") == 0);
 
   const TokenStream stream = stream_of(made);
-  const std::vector<report::DiagnosisRow> ranked = diagnose(made.model, stream, 64, 1, {});
+  const std::vector<DiagnosisRow> ranked = diagnose(made.model, stream, 64, 1, {});
   CHECK(ranked.size() == candidates.size());
   for (size_t i = 1; i < 9; ++i) CHECK(ranked[i - 1].nll <= ranked[i].nll);
   CHECK(ranked[8].tokens == 64);
   CHECK(ranked[9].tokens == 64);
-  for (const report::DiagnosisRow& d : ranked)
+  for (const DiagnosisRow& d : ranked)
     if (d.position == candidates.front().first) CHECK(d.delta_nll == 0);
 }

@@ -10,8 +10,8 @@
 #include "position/scheme_probe.h"
 #include "reference/random_model.h"
 #include "study/pictures/components.h"
-#include "study/pictures/example_tables.h"
 #include "study/pictures/observed.h"
+#include "study/pictures/pictures.h"
 
 using namespace ordinal;
 
@@ -265,15 +265,4 @@ TEST_CASE("observed: loss by position is -log p, window by window") {
   check_close(coarse.mean[3], (curve.mean[9] + curve.mean[10]) / 2, 1e-9);
   CHECK(test::error_of([&] { loss_by_position(model, {}, ids, 26, 4, nothing); }).find("too short") !=
         std::string::npos);
-}
-
-TEST_CASE("example tables: every scheme can be made of them") {
-  std::vector<std::string> specs = {"learned:offset=2", "t5_bias:buckets=8,max_distance=20", "relative_bias:clip=7",
-                                    "shaw:clip=3", "rope:scaling=longrope,rotary_dim=2,length=100"};
-  for (const SchemeInfo& info : position_schemes()) specs.emplace_back(info.name);
-  for (const std::string& spec : specs) {
-    CAPTURE(spec);
-    const ExampleTables tables(spec, test::small_shape());
-    CHECK_NOTHROW(make_position_scheme(spec, test::small_shape(), tables.lookup()));
-  }
 }

@@ -88,11 +88,11 @@ TEST_CASE("perplexity: per token, byte and word, micro and macro, from the same 
                                             make_stream("b", "another text, and a longer one, of several windows",
                                                         *made.tokenizer, made.model->config(), {})};
   const auto session = [&] { return Session(made.model, {.position = "none", .capacity = 16, .observer = {}}); };
-  const report::Perplexity both = measure_perplexity(session(), streams, rolling, 16, 16, {});
+  const Perplexity both = measure_perplexity(session(), streams, rolling, 16, 16, {});
   REQUIRE(both.texts.size() == 2);
   double total = 0;
   for (size_t i = 0; i < 2; ++i) {
-    const report::PerplexityRow& text = both.texts[i];
+    const PerplexityRow& text = both.texts[i];
     // Alone it is the same, and the sum is the plain one.
     CHECK(measure_perplexity(session(), std::span(streams).subspan(i, 1), rolling, 16, 16, {}).all.nll == text.nll);
     CHECK(text.tokens == static_cast<int64_t>(streams[i].tokens.size()) - 1);
@@ -140,7 +140,7 @@ TEST_CASE("perplexity: what transformers' model gives, counted as each conventio
     const TokenStream stream =
         make_stream("story", golden["text"].get<std::string>(), *tokenizer, model->config(), {.start = protocol.start});
     const auto ctx = entry["ctx"].get<int64_t>();
-    const report::PerplexityRow score =
+    const PerplexityRow score =
         measure_perplexity(Session(model, {.position = "learned", .capacity = ctx, .observer = {}}), {&stream, 1},
                            protocol, ctx, entry["stride"].get<int64_t>(), {})
             .all;

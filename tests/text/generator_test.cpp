@@ -8,7 +8,7 @@
 
 #include "reference/random_model.h"
 #include "support.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 using namespace ordinal;
 

@@ -8,7 +8,7 @@
 
 #include "gpt2_vocabulary.h"
 #include "sha256.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 #include "tokenizer_data.h"
 
 using namespace ordinal;

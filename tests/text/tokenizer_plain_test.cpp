@@ -68,7 +68,7 @@ TEST_CASE("tokenizer: a character tokenizer has an id for every character of its
 TEST_CASE("tokenizer: a character without a token is the unknown one, or an error when there is none") {
   TokenizerData data = chars_data();
   CHECK(test::mentions(test::error_of([&] { make_tokenizer(data)->encode("abz"); }), {"'z'"}));
-  CHECK(test::mentions(test::error_of([&] { make_tokenizer(data)->encode("\xc3\xa8"); }), {"'\\xc3\\xa8'"}));
+  CHECK(test::mentions(test::error_of([&] { make_tokenizer(data)->encode("\xc3\xa8"); }), {"'\xc3\xa8'"}));
   data.unknown_id = 0;
   const auto tokenizer = make_tokenizer(data);
   const std::string text = "a\xc3\xa8\xe2\x82z\xc3\xa9\xf0\x9f";

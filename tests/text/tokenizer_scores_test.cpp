@@ -115,7 +115,7 @@ TEST_CASE("tokenizer: scored data that contradicts itself is refused") {
        {"finite"},
        [](TokenizerData& d) { d.scores[300] = std::numeric_limits<float>::quiet_NaN(); }},
       {"an endless score", {"finite"}, [](TokenizerData& d) { d.scores[0] = std::numeric_limits<float>::infinity(); }},
-      {"a byte as text", {"token 13 for '\\x0a'"}, [](TokenizerData& d) { d.pieces[13] = "<0x0A>"; }},
+      {"a byte as text", {"token 13 for '\\n'"}, [](TokenizerData& d) { d.pieces[13] = "<0x0A>"; }},
       {"no bytes", {"259"}, [](TokenizerData& d) { d.pieces.resize(258), d.scores.resize(258); }},
       {"a piece too long", {"1024"}, [](TokenizerData& d) { d.pieces[400] = std::string(1025, 'x'); }},
       {"no start id", {"start id"}, [](TokenizerData& d) { d.bos_id = -1; }},

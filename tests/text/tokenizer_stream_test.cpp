@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 #include "tokenizer_data.h"
 
 using namespace ordinal;

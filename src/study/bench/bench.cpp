@@ -16,6 +16,7 @@
 #include "model/plan.h"
 #include "ordinal/error.h"
 #include "ordinal/session.h"
+#include "study/bench/machine.h"
 
 namespace ordinal {
 namespace {
@@ -159,15 +160,6 @@ void reset_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 }  // namespace
 
-double BenchResult::of_peak() const {
-  const bool blocks = dtype_info(dtype_from_name(dtype)).block_items > 1;
-  return gflops / (blocks ? machine.int8_gops : machine.gflops);
-}
-
-double BenchResult::of_read() const {
-  return read_gb_per_s / std::max(machine.read_gb_per_s, machine.read_one_stream_gb_per_s);
-}
-
 int available_threads() { return usual_threads(); }
 
 std::span<const BenchShape> bench_shapes() { return kShapes; }
@@ -199,8 +191,8 @@ std::shared_ptr<const Model> make_bench_model(std::string_view shape, Dtype dtyp
   return Model::bind(write_model_in_memory(draft, "random " + std::string(shape)));
 }
 
-BenchResult run_bench(const std::shared_ptr<const Model>& model, std::string_view shape, const BenchOptions& options,
-                      const std::function<void(const std::string&)>& note) {
+Measured run_bench(const std::shared_ptr<const Model>& model, std::string_view shape, const BenchOptions& options,
+                   const std::function<void(const std::string&)>& note) {
   if (options.prompt < 1 || options.decode < 1 || options.depth < 0 || options.sequences < 1 || options.repeats < 1)
     throw Error("there is nothing to measure",
                 "a prompt, a decode and a number of sequences of 1 or more, a depth of 0 or more",
@@ -220,12 +212,13 @@ BenchResult run_bench(const std::shared_ptr<const Model>& model, std::string_vie
   std::vector<Session> others;
   while (static_cast<int64_t>(others.size()) + 1 < options.sequences) others.push_back(session.fork());
 
-  BenchResult result;
+  Measured result;
   result.shape = shape;
-  result.dtype = dtype_info(model->weights().layers.front().ffn_up.weight->dtype).name;
+  const DtypeInfo& kind = dtype_info(model->weights().layers.front().ffn_up.weight->dtype);
+  result.dtype = kind.name;
   result.kv_dtype = dtype_info(options.kv_dtype).name;
   result.isa = kernels().name;
-  result.n_threads = session.options().n_threads;
+  result.threads = session.options().n_threads;
   result.prompt = options.prompt;
   result.decode = options.decode;
   result.depth = options.depth;
@@ -241,7 +234,7 @@ BenchResult run_bench(const std::shared_ptr<const Model>& model, std::string_vie
     session.rewind(options.depth);
     for (Session& other : others) other.rewind(options.depth);
     start = Clock::now();
-    with_threads(result.n_threads, [&] {
+    with_threads(session.options().n_threads, [&] {
       for (const TokenId& step : steps) {
         std::ranges::fill(parts, Session::Part{&session, {&step, 1}});
         for (size_t i = 0; i < others.size(); ++i) parts[i + 1].session = &others[i];
@@ -255,8 +248,6 @@ BenchResult run_bench(const std::shared_ptr<const Model>& model, std::string_vie
     if (note) note("run " + std::to_string(repeat) + " of " + std::to_string(options.repeats));
   }
   const double prefill = median(prefill_s), decode = median(decode_s) / static_cast<double>(options.decode);
-  result.prefill_ms = prefill * 1e3;
-  result.decode_ms_per_pass = decode * 1e3;
   result.prefill_tokens_per_s = static_cast<double>(options.prompt) / prefill;
   result.decode_tokens_per_s = static_cast<double>(options.sequences) / decode;
   result.weight_bytes = bytes_per_token(*model);
@@ -270,7 +261,9 @@ BenchResult run_bench(const std::shared_ptr<const Model>& model, std::string_vie
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   result.peak_rss_mb = static_cast<double>(usage.ru_maxrss) / 1024;
-  result.machine = measure_machine(result.n_threads);
+  const MachineSpeed& machine = result.machine = measure_machine(result.threads);
+  result.of_peak = result.gflops / (kind.block_items > 1 ? machine.int8_gops : machine.gflops);
+  result.of_read = result.read_gb_per_s / std::max(machine.read_gb_per_s, machine.read_one_stream_gb_per_s);
   return result;
 }
 

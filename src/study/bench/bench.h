@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ordinal/model.h"
-#include "study/bench/machine.h"
+#include "results/results.h"
 
 namespace ordinal {
 
@@ -36,31 +36,11 @@ struct BenchOptions {
   int repeats = 5;
 };
 
-// Medians over the repeats. Rates count useful work only: 2 * M * N * K per product, bytes of the weights once a token.
-struct BenchResult {
-  std::string shape, dtype, kv_dtype, isa;
-  int n_threads = 0;
-  int64_t prompt = 0, decode = 0, depth = 0, sequences = 0;
-  double prefill_tokens_per_s = 0, decode_tokens_per_s = 0;  // the decode's of all sequences together
-  double prefill_ms = 0, decode_ms_per_pass = 0;
-  int64_t weight_bytes = 0;       // of the tensors that a pass of the decode reads
-  int64_t cache_bytes = 0;        // keys and values that one decoded token reads, the mean over the decode
-  double read_gb_per_s = 0;       // all of it, by the passes
-  double attention_gb_per_s = 0;  // keys and values a second, of attention alone at the end of the decode
-  double gflops = 0;              // multiply-adds of the prefill's products, counted as two
-  double peak_rss_mb = 0;         // of the process since this began, where the system can tell; else so far
-  MachineSpeed machine;
-
-  // Of what the machine gives: of the prefill's multiply-adds, of the decode's reads.
-  double of_peak() const;
-  double of_read() const;
-};
-
 // Processors this process may run on.
 int available_threads();
 
 // Throws Error when prompt + decode + depth does not fit the scheme's positions, or for counts below 0.
-BenchResult run_bench(const std::shared_ptr<const Model>& model, std::string_view shape, const BenchOptions& options,
-                      const std::function<void(const std::string&)>& note);
+Measured run_bench(const std::shared_ptr<const Model>& model, std::string_view shape, const BenchOptions& options,
+                   const std::function<void(const std::string&)>& note);
 
 }  // namespace ordinal

@@ -26,16 +26,14 @@ Check check_above(CheckLabel label, double measured, double bound) {
   return {.label = std::move(label),
           .measured = measured,
           .low = std::nextafter(bound, kInfinity),
-          .expected = "> " + number_text(bound),
-          .tolerance = {}};
+          .expected = "> " + number_text(bound)};
 }
 
 Check check_below(CheckLabel label, double measured, double bound) {
   return {.label = std::move(label),
           .measured = measured,
           .high = std::nextafter(bound, -kInfinity),
-          .expected = "< " + number_text(bound),
-          .tolerance = {}};
+          .expected = "< " + number_text(bound)};
 }
 
 Check check_between(CheckLabel label, double measured, double low, double high) {
@@ -43,13 +41,10 @@ Check check_between(CheckLabel label, double measured, double low, double high) 
           .measured = measured,
           .low = low,
           .high = high,
-          .expected = number_text(low) + " to " + number_text(high),
-          .tolerance = {}};
+          .expected = number_text(low) + " to " + number_text(high)};
 }
 
-Check check_shown(CheckLabel label, double measured) {
-  return {.label = std::move(label), .measured = measured, .expected = "", .tolerance = {}};
-}
+Check check_shown(CheckLabel label, double measured) { return {.label = std::move(label), .measured = measured}; }
 
 std::vector<double> softmax_of(std::vector<double> scores) {
   const double most = *std::max_element(scores.begin(), scores.end());

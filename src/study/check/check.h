@@ -1,34 +1,12 @@
-// check.h: one line of `ordinal positions check`: a number that was measured, and where it must lie.
+// check.h: one line of `ordinal positions check`, made from a number and where it must lie.
 #pragma once
 
 #include <cmath>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <string>
 #include <vector>
 
+#include "results/results.h"
+
 namespace ordinal {
-
-struct CheckLabel {
-  std::string id;      // C1 .. C15, as in src/study/README.md
-  std::string what;    // the property, in a few words
-  std::string scheme;  // spec of the scheme it was measured on
-};
-
-struct Check {
-  CheckLabel label;
-  double measured = 0;
-  double low = -std::numeric_limits<double>::infinity();  // passes from low to high, both included
-  double high = std::numeric_limits<double>::infinity();
-  std::string expected;             // low and high as text: "0", "> 0.001", "2 to 3"; "" when it is only shown
-  std::optional<double> tolerance;  // how far from a single expected number
-
-  // NaN passes nothing.
-  bool passed() const { return measured >= low && measured <= high; }
-};
-
-using Checks = std::vector<Check>;
 
 Check check_near(CheckLabel label, double measured, double expected, double tolerance);
 Check check_above(CheckLabel label, double measured, double bound);  // strictly

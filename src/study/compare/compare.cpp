@@ -2,8 +2,8 @@
 #include "study/compare/compare.h"
 
 #include <algorithm>
-#include <iterator>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -37,12 +37,12 @@ struct Tally {
 };
 
 // Sessions of the schemes that reach `length`; for the others a row that says why not.
-std::vector<Runner> make_runners(const std::shared_ptr<const Model>& model, report::Compared& result, const Pass& pass,
+std::vector<Runner> make_runners(const std::shared_ptr<const Model>& model, Compared& result, const Pass& pass,
                                  int n_threads) {
   std::vector<Runner> runners;
   for (size_t i = 0; i < result.schemes.size(); ++i) {
-    const report::ComparedScheme& scheme = result.schemes[i];
-    std::string refused = scheme.standing == report::Standing::refused ? scheme.reason : "";
+    const ComparedScheme& scheme = result.schemes[i];
+    std::string refused = scheme.standing == Standing::refused ? scheme.reason : "";
     if (refused.empty()) try {
         runners.push_back(
             {i,
@@ -68,14 +68,13 @@ std::vector<Runner> make_runners(const std::shared_ptr<const Model>& model, repo
 
 // Whether the weights were trained for what a row measures: an exact scheme is as its twin inside the trained length
 // only.
-bool is_trained(report::Standing standing, bool inside) {
-  return standing == report::Standing::trained || standing == report::Standing::jointly ||
-         (standing == report::Standing::exact && inside);
+bool is_trained(Standing standing, bool inside) {
+  return standing == Standing::trained || standing == Standing::jointly || (standing == Standing::exact && inside);
 }
 
 // Scores the text once under all runners. With `matrix` also every pair of schemes against each other.
-void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pass& pass, bool matrix,
-              report::Compared& result, const std::function<void(int64_t, int64_t)>& progress) {
+void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pass& pass, bool matrix, Compared& result,
+              const std::function<void(int64_t, int64_t)>& progress) {
   const auto n_tokens = static_cast<int64_t>(stream.tokens.size());
   const int64_t stride = pass.sliding ? std::max<int64_t>(1, pass.length / 2) : pass.length;
   const std::vector<Window> windows = plan_windows(Cut::rolling, n_tokens, pass.length, stride);
@@ -121,9 +120,9 @@ void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pas
   const auto scored = static_cast<double>(tallies.front().nll.size());
   for (size_t s = 0; s < count; ++s) {
     Tally& tally = tallies[s];
-    const report::ComparedScheme& scheme = result.schemes[runners[s].scheme];
+    const ComparedScheme& scheme = result.schemes[runners[s].scheme];
     const Estimate loss = estimate(tally.nll);
-    report::ComparedRow row;
+    ComparedRow row;
     row.position = scheme.position;
     row.trained = is_trained(scheme.standing, pass.length <= result.trained_length);
     row.length = pass.length;
@@ -152,7 +151,7 @@ void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pas
   result.matrix_length = pass.length;
   for (size_t a = 0; a < count; ++a) {
     result.matrix.push_back(result.schemes[runners[a].scheme].position);
-    report::ComparedScheme& scheme = result.schemes[runners[a].scheme];
+    ComparedScheme& scheme = result.schemes[runners[a].scheme];
     scheme.ms_per_token = 1e3 * seconds[a] / static_cast<double>(fed);
     scheme.cache_bytes = sessions[a].cache_bytes();
     for (size_t b = 0; b < count; ++b) {
@@ -176,11 +175,11 @@ double unigram_nll(const TokenStream& stream) {
 }
 
 // The schemes asked for, native first, none twice.
-void add_schemes(const Model& model, const std::vector<std::string>& specs, int64_t longest, report::Compared& result) {
+void add_schemes(const Model& model, const std::vector<std::string>& specs, int64_t longest, Compared& result) {
   std::set<std::string> seen;
   const auto add = [&](const std::string& spec) {
     Stand stand = stand_of(model, spec, longest);
-    report::ComparedScheme scheme;
+    ComparedScheme scheme;
     scheme.position = stand.scheme ? stand.scheme->spec() : spec;
     if (!seen.insert(scheme.position).second) return;
     scheme.standing = stand.standing;
@@ -219,12 +218,11 @@ std::vector<int64_t> default_lengths(const Model& model, int64_t text_tokens) {
   return lengths;
 }
 
-report::Compared compare(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer,
-                         const TokenStream& stream, const CompareOptions& options,
-                         const std::function<void(int64_t done, int64_t total)>& progress) {
+Compared compare(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
+                 const CompareOptions& options, const std::function<void(int64_t done, int64_t total)>& progress) {
   const ModelConfig& c = model->config();
   const auto n_tokens = static_cast<int64_t>(stream.tokens.size());
-  report::Compared result;
+  Compared result;
   result.native = model->file().notes().position;
   result.trained_positions = model->file().notes().trained_positions;
   result.trained_length = c.max_seq_len;

@@ -26,15 +26,14 @@ std::vector<std::string> default_positions(const Model& model);
 // A quarter and a half of the trained length, it, twice and four times it; those that the text fills.
 std::vector<int64_t> default_lengths(const Model& model, int64_t text_tokens);
 
-// All that `report::Compared` holds but file names, the text of the prompt, the command and the headlines. Native is
+// All that `Compared` holds but file names, the text of the prompt, the command and the headlines. Native is
 // always the first scheme. Nothing is kept of a token once every scheme has predicted it. Throws Error when the text is
 // shorter than a window, for bad specs, and for lengths out of range; a scheme that the model cannot run is a row that
 // says why.
-report::Compared compare(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer,
-                         const TokenStream& stream, const CompareOptions& options,
-                         const std::function<void(int64_t done, int64_t total)>& progress);
+Compared compare(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
+                 const CompareOptions& options, const std::function<void(int64_t done, int64_t total)>& progress);
 
 // The findings in a few sentences, from the numbers alone.
-std::vector<std::string> headlines_of(const report::Compared& result);
+std::vector<std::string> headlines_of(const Compared& result);
 
 }  // namespace ordinal

@@ -1,23 +1,14 @@
 // headlines.cpp: the findings of a comparison in a few sentences. Each is said only where the numbers bear it out.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "base/number_text.h"
 #include "study/compare/compare.h"
 
 namespace ordinal {
 namespace {
 
-using report::Compared;
-using report::ComparedRow;
-using report::ComparedScheme;
-using report::Standing;
-
-std::string number(double value, int digits = 2) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
+std::string number(double value) { return fixed(value, 2); }
 
 const ComparedRow* row_at(const Compared& result, const std::string& position, int64_t length) {
   for (const ComparedRow& row : result.rows)
@@ -74,7 +65,7 @@ std::vector<std::string> headlines_of(const Compared& result) {
       if (!fallen || change > most) fallen = after, most = change;
     }
     const std::string where = "At " + std::to_string(longest) + " tokens, " +
-                              number(static_cast<double>(longest) / static_cast<double>(result.trained_length), 1) +
+                              fixed(static_cast<double>(longest) / static_cast<double>(result.trained_length), 1) +
                               " times the trained length, ";
     const auto change_of = [](double change) -> std::string {
       if (std::abs(change) < 0.005) return "keeps its loss";

@@ -98,13 +98,13 @@ struct Answer {
 
 // How each scheme that reaches the task's length does; none for the others.
 std::vector<std::optional<Answer>> answers_to(const ProbeTask& task, const std::shared_ptr<const Model>& model,
-                                              const report::Compared& result, int n_threads,
+                                              const Compared& result, int n_threads,
                                               const std::function<void(int64_t, int64_t)>& progress) {
   std::vector<std::optional<Answer>> answers(result.schemes.size());
   std::vector<Session> sessions;
   std::vector<size_t> place;
   for (size_t i = 0; i < result.schemes.size(); ++i) {
-    if (result.schemes[i].standing == report::Standing::refused) continue;
+    if (result.schemes[i].standing == Standing::refused) continue;
     try {
       sessions.emplace_back(
           model,
@@ -143,7 +143,7 @@ void watch_attention(const std::shared_ptr<const Model>& model, const std::strin
 }
 
 void measure_attention(const std::shared_ptr<const Model>& model, const TokenStream& stream,
-                       const std::vector<TokenId>& prompt, report::ComparedScheme& scheme) {
+                       const std::vector<TokenId>& prompt, ComparedScheme& scheme) {
   const ModelConfig& c = model->config();
   const auto count = static_cast<size_t>(
       std::min<int64_t>({c.max_seq_len, static_cast<int64_t>(stream.tokens.size()), kAttentionTokens}));
@@ -169,7 +169,7 @@ void measure_attention(const std::shared_ptr<const Model>& model, const TokenStr
 }
 
 void continue_prompt(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer,
-                     const CompareOptions& options, report::ComparedScheme& scheme) {
+                     const CompareOptions& options, ComparedScheme& scheme) {
   if (options.prompt.empty() || options.new_tokens < 1) return;
   const auto wanted = static_cast<int64_t>(options.prompt.size()) + options.new_tokens;
   const int64_t last = model->make_scheme(scheme.position, wanted)->max_positions();
@@ -208,7 +208,7 @@ ProbePlan plan_probes(const Model& model, const TokenStream& stream, const std::
 }
 
 void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
-                const ProbePlan& plan, const CompareOptions& options, report::Compared& result,
+                const ProbePlan& plan, const CompareOptions& options, Compared& result,
                 const std::function<void(int64_t done, int64_t total)>& progress) {
   int64_t done = 0;
   for (const ProbeTask& task : plan.tasks) {
@@ -217,7 +217,7 @@ void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& toke
     done += static_cast<int64_t>(task.tokens.size());
     progress(done, plan.tokens);
     for (size_t i = 0; i < result.schemes.size(); ++i) {
-      report::ComparedScheme& scheme = result.schemes[i];
+      ComparedScheme& scheme = result.schemes[i];
       const std::optional<Answer>& answer = answers[i];
       if (task.name == "in order" || task.name == "shuffled") {
         if (answer)
@@ -225,7 +225,7 @@ void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& toke
               answer->nll / static_cast<double>(answer->tokens);
         continue;
       }
-      report::RecallRow row{.position = scheme.position, .task = task.name, .length = task.length, .accuracy = {}};
+      RecallRow row{.position = scheme.position, .task = task.name, .length = task.length, .accuracy = {}};
       if (answer) {
         row.accuracy = static_cast<double>(answer->right) / static_cast<double>(answer->tokens);
         row.tokens = answer->tokens;
@@ -233,8 +233,8 @@ void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& toke
       result.recall.push_back(std::move(row));
     }
   }
-  for (report::ComparedScheme& scheme : result.schemes) {
-    if (scheme.standing == report::Standing::refused) continue;
+  for (ComparedScheme& scheme : result.schemes) {
+    if (scheme.standing == Standing::refused) continue;
     progress(done, plan.tokens);
     measure_attention(model, stream, options.prompt, scheme);
     continue_prompt(model, tokenizer, options, scheme);

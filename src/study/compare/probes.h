@@ -36,7 +36,7 @@ ProbePlan plan_probes(const Model& model, const TokenStream& stream, const std::
 
 // Fills what `result` says of order, recall, attention and continuations.
 void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
-                const ProbePlan& plan, const CompareOptions& options, report::Compared& result,
+                const ProbePlan& plan, const CompareOptions& options, Compared& result,
                 const std::function<void(int64_t done, int64_t total)>& progress);
 
 }  // namespace ordinal

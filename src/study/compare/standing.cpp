@@ -26,7 +26,7 @@ std::vector<std::string> ignored_tables(const PositionScheme& native, const Posi
 }  // namespace
 
 Stand stand_of(const Model& model, const std::string& spec, int64_t length) {
-  using enum report::Standing;
+  using enum Standing;
   const std::vector<std::string>& trained_specs = model.file().notes().trained_positions;
   const ModelConfig& c = model.config();
   Stand stand;

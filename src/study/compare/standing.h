@@ -10,7 +10,7 @@
 namespace ordinal {
 
 struct Stand {
-  report::Standing standing = report::Standing::refused;
+  Standing standing = Standing::refused;
   std::string reason;                            // a sentence
   std::shared_ptr<const PositionScheme> scheme;  // null when refused
 };

@@ -3,21 +3,14 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/number_text.h"
 #include "ordinal/error.h"
-#include "report/text.h"
 #include "study/pictures/curves.h"
 #include "study/pictures/observed.h"
 #include "study/pictures/pictures.h"
 
-namespace ordinal::cli {
+namespace ordinal {
 namespace {
-
-using report::Axis;
-using report::Chart;
-using report::Drawn;
-using report::Figure;
-using report::HeatMap;
-using report::Series;
 
 std::shared_ptr<const PositionScheme> scheme_of(const PictureInput& input) {
   return make_picture_scheme(input, input.shape, input.spec);
@@ -116,13 +109,13 @@ Figure draw_wavelengths(const PictureInput& input) {
   if (scaling != "none") {
     add(scaling, scheme->spec());
   } else {
-    const std::string s = ",factor=" + report::shortest(static_cast<float>(factor));
-    const std::string from = ",original_length=" + report::fixed(length, 0);
+    const std::string s = ",factor=" + shortest(static_cast<float>(factor));
+    const std::string from = ",original_length=" + fixed(length, 0);
     add("linear", with_scaling(plain, "linear" + s));
     const bool has_ntk = all[0].pairs.size() > 1;  // it leaves the first pair and stretches the last
     if (has_ntk) add("ntk", with_scaling(plain, "ntk" + s));
     add("ntk_by_parts, yarn", with_scaling(plain, "ntk_by_parts" + s + from));
-    if (has_ntk) add("dynamic", with_scaling(plain, "dynamic" + from + ",length=" + report::fixed(longer, 0)));
+    if (has_ntk) add("dynamic", with_scaling(plain, "dynamic" + from + ",length=" + fixed(longer, 0)));
     add("llama3", with_scaling(plain, "llama3" + s + from));
   }
   Chart waves{.title = "tokens until a pair has turned once",
@@ -144,17 +137,15 @@ Figure draw_wavelengths(const PictureInput& input) {
     if (i > 0) slower.series.push_back(band);
     waves.series.push_back(std::move(wave));
   }
-  waves.markers = {{.at = length, .label = "L = " + report::fixed(length, 0), .horizontal = true}};
-  if (factor > 1)
-    waves.markers.push_back({.at = longer, .label = "L′ = " + report::fixed(longer, 0), .horizontal = true});
+  waves.markers = {{.at = length, .label = "L = " + fixed(length, 0), .horizontal = true}};
+  if (factor > 1) waves.markers.push_back({.at = longer, .label = "L′ = " + fixed(longer, 0), .horizontal = true});
   Figure figure = figure_of("wavelengths", input.spec, "Wavelengths of " + scheme->spec(),
                             "Line chart of the wavelength of every pair of channels, and of what each scaling divides "
                             "its angle by.");
   figure.panels = {std::move(waves)};
   if (!slower.series.empty() && factor > 1) figure.panels.emplace_back(std::move(slower));
   figure.panel_height = 300;
-  figure.notes = {"L is the trained length, L′ the longer context (factor " +
-                  report::shortest(static_cast<float>(factor)) +
+  figure.notes = {"L is the trained length, L′ the longer context (factor " + shortest(static_cast<float>(factor)) +
                   "). Pairs with a wavelength above L never turned once in training."};
   if (scaling == "none")
     figure.notes.push_back("dynamic, for a session of L′ tokens, is ntk with the same factor: their lines coincide.");
@@ -173,8 +164,8 @@ Figure draw_slopes(const PictureInput& input) {
   Figure figure = figure_of("slopes", input.spec,
                             "Slopes of " + scheme->spec() + " for " + std::to_string(input.shape.n_heads) + " heads",
                             "Bar chart of each head's slope: what a score loses for each token of distance.");
-  Chart chart = report::bar_chart("what a score loses per token of distance", "head, counted from 0", "slope (1/token)",
-                                  std::move(labels), std::move(slopes));
+  Chart chart = bar_chart("what a score loses per token of distance", "head, counted from 0", "slope (1/token)",
+                          std::move(labels), std::move(slopes));
   chart.key = "slopes";
   // Series are made before the charts that hold them: GCC 12 frees twice what stands in braces beside a call that
   // throws.
@@ -300,7 +291,7 @@ Figure draw_attention(const PictureInput& input) {
     figure.panels.emplace_back(std::move(panel));
   }
   arrange_heads(figure, heads.size(), 440, heads.size() > 4 ? 230 : 300);
-  figure.notes = {std::to_string(ids.size()) + " tokens. Full colour is a weight of " + report::fixed(full, 2) +
+  figure.notes = {std::to_string(ids.size()) + " tokens. Full colour is a weight of " + fixed(full, 2) +
                   " or more; each row sums to 1."};
   if (ids.size() < input.ids.size())
     figure.notes.push_back("The first " + std::to_string(ids.size()) + " of " + std::to_string(input.ids.size()) +
@@ -322,8 +313,8 @@ Figure draw_distances(const PictureInput& input) {
     const DistanceShares found = shares_by_distance(maps[static_cast<size_t>(head)]);
     std::vector<std::string> labels;
     for (const int64_t first : found.first) labels.push_back(std::to_string(first) + (first > 1 ? "+" : ""));
-    Chart chart = report::bar_chart(head_name(head) + ": mean " + report::fixed(found.mean_distance, 1),
-                                    "distance (tokens)", "share of weight", std::move(labels), found.shares);
+    Chart chart = bar_chart(head_name(head) + ": mean " + fixed(found.mean_distance, 1), "distance (tokens)",
+                            "share of weight", std::move(labels), found.shares);
     chart.y.from = 0;
     chart.y.to = 1;
     chart.key = "head-" + std::to_string(head);
@@ -342,7 +333,7 @@ Figure draw_loss(const PictureInput& input) {
   Chart chart{.x = {.title = "position (tokens)"},
               .y = {.title = "loss (nats per token)"},
               .series = {std::move(line)},
-              .markers = {{.at = length, .label = "trained length " + report::fixed(length, 0)}},
+              .markers = {{.at = length, .label = "trained length " + fixed(length, 0)}},
               .key = "loss"};
   Figure figure =
       figure_of("loss", input.spec, "Loss by position under " + input.spec,
@@ -354,4 +345,4 @@ Figure draw_loss(const PictureInput& input) {
   return figure;
 }
 
-}  // namespace ordinal::cli
+}  // namespace ordinal

@@ -8,7 +8,7 @@
 #include "position/tables.h"
 #include "report/text.h"
 
-namespace ordinal::cli {
+namespace ordinal {
 namespace {
 
 constexpr std::string_view kEmbedding = " learned hierarchical sinusoidal ";
@@ -86,7 +86,7 @@ std::vector<double> count_from(double first, int64_t count) {
   return numbers;
 }
 
-report::Figure figure_of(const std::string& kind, const std::string& spec, std::string title, std::string description) {
+Figure figure_of(const std::string& kind, const std::string& spec, std::string title, std::string description) {
   std::string id = "ordinal-" + kind + "-";
   for (const char c : spec) id += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
   return {.id = std::move(id), .title = std::move(title), .description = std::move(description)};
@@ -97,4 +97,26 @@ std::string param_of(const PositionScheme& scheme, std::string_view key, std::st
   return param == scheme.facts().params.end() ? std::string(otherwise) : param->value;
 }
 
-}  // namespace ordinal::cli
+Chart bar_chart(std::string title, std::string x_title, std::string y_title, std::vector<std::string> labels,
+                std::vector<double> values) {
+  Series series{.y = std::move(values), .drawn = Drawn::bars};
+  for (size_t i = 0; i < series.y.size(); ++i) series.x.push_back(static_cast<double>(i));
+  return {.title = std::move(title),
+          .x = {.title = std::move(x_title), .labels = std::move(labels)},
+          .y = {.title = std::move(y_title)},
+          .series = {std::move(series)}};
+}
+
+Series histogram(std::span<const double> values, double low, double high, int64_t bins) {
+  Series series{.y = std::vector<double>(bins), .drawn = Drawn::bars};
+  const double width = (high - low) / static_cast<double>(bins);
+  for (int64_t i = 0; i < bins; ++i) series.x.push_back(low + width * (static_cast<double>(i) + 0.5));
+  for (const double value : values) {
+    if (!(value >= low && value <= high)) continue;
+    const auto bin = static_cast<int64_t>((value - low) / width);
+    ++series.y[std::clamp<int64_t>(bin, 0, bins - 1)];
+  }
+  return series;
+}
+
+}  // namespace ordinal

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "draw/svg.h"
 #include "ordinal/model.h"
 #include "ordinal/session.h"
+#include "results/figure.h"
 
-namespace ordinal::cli {
+namespace ordinal {
 
 struct PictureInput {
   std::string spec;                    // "native" already replaced
@@ -36,7 +36,7 @@ struct Picture {
   std::string_view schemes;  // names with blanks around them; "*" for all
   std::string_view summary;
   bool needs_text;  // and so a model
-  report::Figure (*draw)(const PictureInput& input);
+  Figure (*draw)(const PictureInput& input);
 };
 
 // A scheme's own picture is the first that fits it.
@@ -51,27 +51,33 @@ const Picture& find_picture(std::string_view kind, std::string_view spec);
 std::shared_ptr<const PositionScheme> make_picture_scheme(const PictureInput& input, const AttentionShape& shape,
                                                           const std::string& spec);
 
-report::Figure draw_heat_map(const PictureInput& input);
-report::Figure draw_waveforms(const PictureInput& input);
-report::Figure draw_similarity(const PictureInput& input);
-report::Figure draw_circle(const PictureInput& input);
-report::Figure draw_counter(const PictureInput& input);
-report::Figure draw_orthogonality(const PictureInput& input);
-report::Figure draw_components(const PictureInput& input);
-report::Figure draw_wavelengths(const PictureInput& input);
-report::Figure draw_slopes(const PictureInput& input);
-report::Figure draw_buckets(const PictureInput& input);
-report::Figure draw_bias(const PictureInput& input);
-report::Figure draw_norms(const PictureInput& input);
-report::Figure draw_prior(const PictureInput& input);
-report::Figure draw_attention(const PictureInput& input);
-report::Figure draw_distances(const PictureInput& input);
-report::Figure draw_loss(const PictureInput& input);
+Figure draw_heat_map(const PictureInput& input);
+Figure draw_waveforms(const PictureInput& input);
+Figure draw_similarity(const PictureInput& input);
+Figure draw_circle(const PictureInput& input);
+Figure draw_counter(const PictureInput& input);
+Figure draw_orthogonality(const PictureInput& input);
+Figure draw_components(const PictureInput& input);
+Figure draw_wavelengths(const PictureInput& input);
+Figure draw_slopes(const PictureInput& input);
+Figure draw_buckets(const PictureInput& input);
+Figure draw_bias(const PictureInput& input);
+Figure draw_norms(const PictureInput& input);
+Figure draw_prior(const PictureInput& input);
+Figure draw_attention(const PictureInput& input);
+Figure draw_distances(const PictureInput& input);
+Figure draw_loss(const PictureInput& input);
 
 // Shared by them.
 std::vector<int64_t> heads_of(const PictureInput& input);     // the one asked for, or all
 std::vector<double> count_from(double first, int64_t count);  // first, first + 1, ...
-report::Figure figure_of(const std::string& kind, const std::string& spec, std::string title, std::string description);
+Figure figure_of(const std::string& kind, const std::string& spec, std::string title, std::string description);
 std::string param_of(const PositionScheme& scheme, std::string_view key, std::string_view otherwise);
 
-}  // namespace ordinal::cli
+// A chart with a bar for each label.
+Chart bar_chart(std::string title, std::string x_title, std::string y_title, std::vector<std::string> labels,
+                std::vector<double> values);
+// How many of `values` are in each of `bins` equal stretches from `low` to `high`, as bars; others are not counted.
+Series histogram(std::span<const double> values, double low, double high, int64_t bins);
+
+}  // namespace ordinal

@@ -1,5 +1,5 @@
 // utf8.cpp: see utf8.h.
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 #include <cstdint>
 #include <cstring>

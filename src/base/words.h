@@ -1,0 +1,45 @@
+// words.h: lists, large numbers and bytes of unknown origin as words for a person.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/number_text.h"
+
+namespace ordinal {
+
+// Printable text as it is; line ends, tabs and backslashes as \n, \r, \t, \\; other control characters and bytes that
+// are not UTF-8 as \x1b. Reversible, and nothing in it can upset a terminal.
+std::string escaped(std::string_view bytes);
+
+// The same in quotes, cut short.
+std::string quoted(std::string_view bytes);
+
+// 1234567 as "1,234,567"; "1 byte", "12,345 bytes".
+std::string grouped(int64_t number);
+std::string bytes_text(uint64_t bytes);
+
+// The items one after another: strings, or numbers. `part` says what of an item is meant: &Row::name.
+template <class List, class Part = std::identity>
+std::string joined(const List& list, std::string_view between = ", ", const Part& part = {}) {
+  std::string all;
+  bool first = true;
+  for (const auto& item : list) {
+    if (!first) all += between;
+    first = false;
+    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<std::invoke_result_t<Part, decltype(item)>>>)
+      all += std::to_string(std::invoke(part, item));
+    else
+      all += std::invoke(part, item);
+  }
+  return all;
+}
+
+// Whether `text` is 1 to `limit` characters of printable ASCII without blanks, as names in a model file are.
+bool is_plain_word(std::string_view text, size_t limit);
+
+}  // namespace ordinal
