@@ -57,11 +57,11 @@ struct SchemeTensor {
 
 // What is known of a scheme that was made: nothing that is in effect is left for a reader to guess.
 struct SchemeFacts {
-  std::string spec;                   // canonical: parameters in the scheme's order, those at their default left out
-  std::string kind;                   // as in SchemeInfo
-  std::vector<SchemeParam> params;    // in the scheme's order
-  std::vector<std::string> remarks;   // what follows from them: "context 1024 -> 4096"
-  std::vector<SchemeTensor> tensors;  // those it reads
+  std::string spec;                      // canonical: parameters in the scheme's order, those at their default left out
+  std::string kind;                      // as in SchemeInfo
+  std::vector<SchemeParam> params = {};  // in the scheme's order
+  std::vector<std::string> remarks = {};   // what follows from them: "context 1024 -> 4096"
+  std::vector<SchemeTensor> tensors = {};  // those it reads
 };
 
 // Why a scheme has a last position, and what goes further; for errors.

@@ -90,6 +90,9 @@ struct LayeredSpec {
 };
 LayeredSpec parse_layered_spec(std::string_view text);
 
+// The entry of a scheme in the list. Throws Error, naming all there are, when it is not there.
+const SchemeInfo& scheme_info(std::string_view name);
+
 // Where a person finds the schemes, for the last line of an error.
 std::string see_list();
 

@@ -26,13 +26,7 @@ constexpr Maker kMakers[] = {
 #undef SCHEME
 };
 
-size_t index_of(const std::string& name) {
-  const auto* found = std::ranges::find(kSchemes, name, &SchemeInfo::name);
-  if (found != std::end(kSchemes)) return static_cast<size_t>(found - kSchemes);
-  std::vector<std::string> names;
-  for (const SchemeInfo& info : kSchemes) names.emplace_back(info.name);
-  throw Error("there is no position scheme '" + name + "'", join(names), name, see_list());
-}
+size_t index_of(std::string_view name) { return static_cast<size_t>(&scheme_info(name) - kSchemes); }
 
 struct Made {
   SchemePtr scheme;
@@ -73,6 +67,14 @@ std::pair<SchemeFacts, std::vector<TableForm>> declare(std::string_view spec, co
 }  // namespace
 
 std::span<const SchemeInfo> position_schemes() { return kSchemes; }
+
+const SchemeInfo& scheme_info(std::string_view name) {
+  const auto* found = std::ranges::find(kSchemes, name, &SchemeInfo::name);
+  if (found != std::end(kSchemes)) return *found;
+  std::vector<std::string> names;
+  for (const SchemeInfo& info : kSchemes) names.emplace_back(info.name);
+  throw Error("there is no position scheme '" + std::string(name) + "'", join(names), std::string(name), see_list());
+}
 
 std::shared_ptr<const PositionScheme> make_position_scheme(std::string_view spec, const AttentionShape& shape,
                                                            const TensorLookup& lookup) {

@@ -172,11 +172,13 @@ TEST_CASE("contract: every scheme but none changes what the model says") {
   });
 }
 
-TEST_CASE("contract: alibi and the trained biases run at 12, 20 and 25 heads, alone and in groups") {
+TEST_CASE("contract: what acts on scores runs at 12, 20 and 25 heads, alone and in groups") {
   const int64_t heads[][2] = {{12, 12}, {12, 4}, {20, 5}, {25, 25}, {25, 1}};
   for (const auto& [n_heads, n_kv_heads] : heads) {
     const auto model = model_with_everything(n_heads, n_kv_heads);
-    for (const char* spec : {"alibi", "t5_bias", "relative_bias", "shaw", "xl"}) {
+    for (const ordinal::SchemeInfo& info : ordinal::position_schemes()) {
+      if (info.acts_on.find("scores") == std::string_view::npos) continue;
+      const std::string spec(info.name);
       CAPTURE(n_heads);
       CAPTURE(spec);
       ordinal::Session whole(model, {.position = spec}), single(model, {.position = spec, .first_position = 5});
