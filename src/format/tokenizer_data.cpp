@@ -136,7 +136,7 @@ void check_tokenizer_facts(const TokenizerData& data, int64_t vocab_size) {
   tokenizer_kind(data.kind);
   if (!is_plain_word(data.split, kMaxSplitName))
     throw Error("a tokenizer's split has no proper name", "up to 64 characters of ASCII, no blanks",
-                quoted(data.split));
+                ordinal::quoted(data.split));
   check_id("bos_id", data.bos_id, -1, vocab_size);
   check_id("eos_id", data.eos_id, -1, vocab_size);
   check_id("unknown_id", data.unknown_id, -1, vocab_size);
