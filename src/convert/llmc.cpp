@@ -129,7 +129,7 @@ ModelDraft read_llmc(const std::string& path, const ImportOptions& options) {
   layout.check_size("llm.c, version " + std::string(header.dtype == Dtype::f32 ? "3" : "5"));
 
   draft.tensors.push_back(
-      source_of("position_embd.weight", {header.context, header.width}, {position_embd}, options.note));
+      table_source("position_embd.weight", {header.context, header.width}, position_embd, options.note));
   add_planned(draft, options.note, [&](const PlannedTensor& tensor) { return blocks.find(tensor); });
   config.attention_scale.assign(static_cast<size_t>(header.layers),
                                 static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))));

@@ -182,8 +182,10 @@ std::shared_ptr<const Model> make_bench_model(std::string_view shape, Dtype dtyp
       draft.tensors.push_back(
           random_tensor(tensor.name, tensor.shape, is_norm ? 1.0f : 0.0f, is_matrix ? dtype : Dtype::f32));
   });
-  if (found->position == "learned")
+  if (found->position == "learned") {
     draft.tensors.push_back(random_tensor("position_embd.weight", {c.max_seq_len, c.d_model}, 0.0f, dtype));
+    draft.tensors.back().is_table = true;
+  }
   return Model::bind(write_model_in_memory(draft, "random " + std::string(shape)));
 }
 

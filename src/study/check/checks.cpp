@@ -33,12 +33,17 @@ std::vector<std::string> names_in(std::string_view spec) {
   return names;
 }
 
+// Of a scheme's name: whether it acts on this and on nothing else.
+auto acts_on(std::string_view what) {
+  return [what](std::string_view name) { return scheme_info(name).acts_on == what; };
+}
+
 Subject subject_of(std::shared_ptr<const Model> model, std::string_view spec, int64_t length) {
   Subject subject{.model = std::move(model), .scheme = nullptr, .name = ""};
   subject.scheme = subject.model->make_scheme(spec, length);
   subject.name = subject.scheme->spec();
   subject.relative = subject.scheme->facts().kind == "relative";
-  subject.turns = std::ranges::count(names_in(subject.name), "rope") > 0;
+  subject.turns = std::ranges::any_of(names_in(subject.name), acts_on("q and k"));
   return subject;
 }
 
@@ -180,12 +185,12 @@ Checks check_scheme(std::string_view spec) {
     if (name == "rope") add_rope(checks, *model, part);
     if (name == "alibi") add_alibi(checks, part);
     if (name == "none") add_none(checks, part);
-    if (name == "learned" || name == "hierarchical") {
-      const Subject table = subject_of(model, part, kLength);
-      checks.push_back(check_collisions(table).back());  // the lengths of random rows say nothing
-      append(checks, check_bounded(engine_rows(table.scheme, table.name, model->config().d_model),
-                                   rows_to_look_at(table), nullptr));
-    }
+    if (!acts_on("embedding")(name)) continue;
+    const Subject table = subject_of(model, part, kLength);
+    if (table.scheme->facts().tensors.empty()) continue;
+    checks.push_back(check_collisions(table).back());  // the lengths of random rows say nothing
+    append(checks, check_bounded(engine_rows(table.scheme, table.name, model->config().d_model), rows_to_look_at(table),
+                                 nullptr));
   }
 
   // The engine. A single layer sees order only through a scheme.
@@ -193,7 +198,7 @@ Checks check_scheme(std::string_view spec) {
   if (parts.size() == 1 && parsed.parts.empty()) {
     const Subject single = subject_of(make_check_model(spec, 1), spec, kLength);
     if (!merges_near_distances(single.scheme->facts()))
-      checks.push_back(check_word_order(single, names.front() != "none"));
+      checks.push_back(check_word_order(single, !acts_on("nothing")(names.front())));
   }
   checks.push_back(check_word_order(subject, true));
   checks.push_back(check_same_bits(subject));
@@ -211,7 +216,7 @@ Checks check_checkpoint(const std::shared_ptr<const Model>& model, std::string_v
   // LayerNorm takes away what a lab scheme adds to all channels alike, so nothing is promised of them there.
   const bool unseen = kind == "lab" && c.norm == NormKind::layer_norm;
   if (!unseen) append(checks, check_shift(subject));
-  const bool nothing = std::ranges::all_of(names, [](const std::string& name) { return name == "none"; });
+  const bool nothing = std::ranges::all_of(names, acts_on("nothing"));
   const bool blind = c.n_layers == 1 && (nothing || unseen);
   if (c.n_layers > 1 || blind || !merges_near_distances(subject.scheme->facts()))
     checks.push_back(check_word_order(subject, !blind));

@@ -1,6 +1,6 @@
 // checks_sinusoid.cpp: see checks_sinusoid.h.
 #include "study/check/checks_sinusoid.h"
-#include "study/random_numbers.h"
+#include "base/random_numbers.h"
 
 #include <algorithm>
 #include <array>

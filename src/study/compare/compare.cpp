@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -178,8 +179,8 @@ void add_schemes(const Model& model, const std::vector<std::string>& specs, int6
     if (stand.scheme) {
       scheme.kind = stand.scheme->facts().kind;
       scheme.remarks = stand.scheme->facts().remarks;
-      for (const std::string& tensor : stand.scheme->facts().tensors)
-        scheme.table_bytes += model.file().find(tensor)->bytes;
+      for (const SchemeTensor& tensor : stand.scheme->facts().tensors)
+        scheme.table_bytes += model.file().find(tensor.name)->bytes;
     }
     result.schemes.push_back(std::move(scheme));
   };
@@ -196,9 +197,7 @@ std::vector<std::string> default_positions(const Model& model) {
   const ModelNotes& notes = model.file().notes();
   std::vector<std::string> specs = {notes.position};
   specs.insert(specs.end(), notes.trained_positions.begin(), notes.trained_positions.end());
-  if (notes.trained_positions.size() == 1)
-    for (const SchemeInfo& info : position_schemes())
-      if (info.tensors.empty() && info.kind != "lab") specs.emplace_back(info.name);
+  if (notes.trained_positions.size() == 1) std::ranges::move(schemes_without_tensors(), std::back_inserter(specs));
   return specs;
 }
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "study/random_numbers.h"
+#include "base/random_numbers.h"
 
 namespace ordinal {
 namespace {

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <string>
 
+#include "base/random_numbers.h"
 #include "ordinal/error.h"
-#include "study/random_numbers.h"
 
 namespace ordinal {
 namespace {

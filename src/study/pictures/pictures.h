@@ -33,7 +33,9 @@ struct PictureInput {
 
 struct Picture {
   std::string_view name;
-  std::string_view schemes;  // names with blanks around them; "*" for all
+  // Blanks around each: "@scores" all that act on scores, and so on (SchemeInfo::acts_on), "-shaw" but for this one,
+  // "rope" this one too; "*" all.
+  std::string_view schemes;
   std::string_view summary;
   bool needs_text;  // and so a model
   Figure (*draw)(const PictureInput& input);
