@@ -12,7 +12,7 @@
 namespace ordinal::cli {
 namespace {
 
-struct Options {
+struct PerplexityCommand {
   ModelOptions model;
   RunOptions run;
   TextOptions texts;
@@ -47,7 +47,7 @@ std::string table_of(const Perplexity& result) {
 }  // namespace
 
 int run_perplexity(Arguments arguments) {
-  Options o;
+  PerplexityCommand o;
   std::string names;
   for (const Protocol& protocol : protocols()) names += (names.empty() ? "" : ", ") + std::string(protocol.name);
   Parser parser(
