@@ -57,10 +57,8 @@ int64_t Workspace::ThreadScratch::make_room(int64_t head_dim, int64_t capacity, 
 void Workspace::Call::reserve(size_t parts) {
   named.reserve(parts);
   before.reserve(parts);
-  done.reserve(parts);
   pass.reserve(parts);
   tails.reserve(parts);
-  ends.reserve(parts);
 }
 
 std::unique_ptr<Workspace> WorkspacePool::take() {
