@@ -1,6 +1,7 @@
 // bench.cpp: `ordinal bench`.
 #include <algorithm>
 
+#include "base/words.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
@@ -88,8 +89,7 @@ struct Runner {
 
 int run_bench(Arguments arguments) {
   Options o;
-  std::string shapes;
-  for (const BenchShape& s : bench_shapes()) shapes += (shapes.empty() ? "" : ", ") + std::string(s.name);
+  const std::string shapes = joined(bench_shapes(), ", ", &BenchShape::name);
   Parser parser("bench",
                 "Measures prefill and decode, beside what this machine's memory, multiply-add and integer units give. "
                 "Where an option takes a LIST, as 1,2, every combination has a row. GB/s counts the weights, keys and "

@@ -94,9 +94,6 @@ std::string see_list();
 // The shortest text that reads back as the same number.
 std::string number_text(double value);
 
-// "a, b, c".
-std::string join(std::span<const std::string> words, std::string_view between = ", ");
-
 // The rows [rows, cols] of a scheme's own tensor; rows -1 takes what is there. The view has layout rows and a plain
 // kind. Throws Error naming tensor and scheme when it is missing or has another shape.
 const TensorView& require_table(const TensorLookup& lookup, std::string_view tensor, std::string_view scheme,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/words.h"
 #include "position/scheme.h"
 
 namespace ordinal {
@@ -29,9 +30,8 @@ constexpr Maker kMakers[] = {
 size_t index_of(const std::string& name) {
   const auto* found = std::ranges::find(kSchemes, name, &SchemeInfo::name);
   if (found != std::end(kSchemes)) return static_cast<size_t>(found - kSchemes);
-  std::vector<std::string> names;
-  for (const SchemeInfo& info : kSchemes) names.emplace_back(info.name);
-  throw Error("there is no position scheme '" + name + "'", join(names), name, see_list());
+  throw Error("there is no position scheme '" + name + "'", joined(kSchemes, ", ", &SchemeInfo::name), name,
+              see_list());
 }
 
 struct Made {

@@ -2,16 +2,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/words.h"
 #include "position/scheme.h"
 
 namespace ordinal {
 namespace {
 
 std::string form_of(const TensorView& view) {
-  std::string shape;
-  for (const int64_t size : view.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(size);
-  return view.name + " [" + shape + "], " + std::string(kLayouts[static_cast<size_t>(view.layout)]) + ", " +
-         std::string(dtype_info(view.dtype).name);
+  return view.name + " [" + joined(view.shape) + "], " + std::string(kLayouts[static_cast<size_t>(view.layout)]) +
+         ", " + std::string(dtype_info(view.dtype).name);
 }
 
 bool plain_rows(const TensorView& view) {
@@ -22,7 +21,7 @@ std::string without_tensors() {
   std::vector<std::string> names;
   for (const SchemeInfo& info : position_schemes())
     if (info.tensors.empty() && info.kind != "lab") names.emplace_back(info.name);
-  return "a scheme that needs no tensors: " + join(names);
+  return "a scheme that needs no tensors: " + joined(names);
 }
 
 Error has_other_form(std::string_view scheme, const std::string& wanted, const TensorView& view) {

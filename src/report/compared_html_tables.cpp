@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/words.h"
 #include "report/compared_html_parts.h"
 #include "report/text.h"
 
@@ -207,10 +208,8 @@ std::string costs(const Compared& result) {
 }
 
 std::string settings(const Compared& result) {
-  std::string trained, lengths;
-  for (const std::string& position : result.trained_positions)
-    trained += (trained.empty() ? "" : ", ") + (spec(position));
-  for (const int64_t length : lengths_of(result)) lengths += (lengths.empty() ? "" : ", ") + grouped(length);
+  const std::string trained = ordinal::joined(result.trained_positions, ", ", spec);
+  const std::string lengths = ordinal::joined(lengths_of(result), ", ", grouped);
   std::string out = "<dl class=\"settings\">\n";
   const auto add = [&](std::string_view name, const std::string& value) {
     out += "<div><dt>" + std::string(name) + "</dt><dd>" + (value.empty() ? "–" : value) + "</dd></div>\n";

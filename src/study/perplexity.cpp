@@ -6,8 +6,9 @@
 #include <limits>
 #include <numbers>
 
-#include "ordinal/error.h"
 #include "base/utf8.h"
+#include "base/words.h"
+#include "ordinal/error.h"
 
 namespace ordinal {
 namespace {
@@ -110,12 +111,9 @@ void derive(PerplexityRow& row) {
 std::span<const Protocol> protocols() { return kProtocols; }
 
 const Protocol& protocol_from_name(std::string_view name) {
-  std::string names;
-  for (const Protocol& protocol : kProtocols) {
+  for (const Protocol& protocol : kProtocols)
     if (protocol.name == name) return protocol;
-    names += (names.empty() ? "" : ", ") + std::string(protocol.name);
-  }
-  throw Error("there is no protocol of this name", names, std::string(name));
+  throw Error("there is no protocol of this name", joined(kProtocols, ", ", &Protocol::name), std::string(name));
 }
 
 TokenStream make_stream(std::string name, std::string_view text, const Tokenizer& tokenizer, const ModelConfig& config,

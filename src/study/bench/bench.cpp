@@ -10,6 +10,7 @@
 #include <functional>
 #include <type_traits>
 
+#include "base/words.h"
 #include "format/model_writer.h"
 #include "kernels/kernels.h"
 #include "model/forward.h"
@@ -167,11 +168,9 @@ std::span<const BenchShape> bench_shapes() { return kShapes; }
 std::shared_ptr<const Model> make_bench_model(std::string_view shape, Dtype dtype) {
   const auto found =
       std::find_if(std::begin(kShapes), std::end(kShapes), [&](const BenchShape& s) { return s.name == shape; });
-  if (found == std::end(kShapes)) {
-    std::string names;
-    for (const BenchShape& s : kShapes) names += (names.empty() ? "" : ", ") + std::string(s.name);
-    throw Error("there is no shape '" + std::string(shape) + "' to measure", names, std::string(shape));
-  }
+  if (found == std::end(kShapes))
+    throw Error("there is no shape '" + std::string(shape) + "' to measure", joined(kShapes, ", ", &BenchShape::name),
+                std::string(shape));
   ModelDraft draft;
   draft.config = found->config();
   draft.notes.position = found->position;

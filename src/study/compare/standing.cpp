@@ -3,16 +3,11 @@
 
 #include <algorithm>
 
+#include "base/words.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
 namespace {
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 // Tables that the weights were trained with and that this scheme does not read.
 std::vector<std::string> ignored_tables(const PositionScheme& native, const PositionScheme& scheme) {
@@ -52,10 +47,10 @@ Stand stand_of(const Model& model, const std::string& spec, int64_t length) {
       return stand;
     }
   stand.standing = untrained;
-  stand.reason = "the weights never saw these positions; this shows how they lean on " + listed(trained_specs) +
+  stand.reason = "the weights never saw these positions; this shows how they lean on " + joined(trained_specs) +
                  " and is no verdict on the scheme";
   const std::vector<std::string> ignored = ignored_tables(*model.make_scheme("native", length), scheme);
-  if (!ignored.empty()) stand.reason += " (" + listed(ignored) + " ignored)";
+  if (!ignored.empty()) stand.reason += " (" + joined(ignored) + " ignored)";
   return stand;
 }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/words.h"
 #include "ordinal/error.h"
-#include "report/text.h"
 #include "study/pictures/example_tables.h"
 
 namespace ordinal {
@@ -45,14 +45,14 @@ std::span<const Picture> pictures() { return kPictures; }
 
 const Picture& find_picture(std::string_view kind, std::string_view spec) {
   const std::string scheme = parse_position_spec(spec.substr(0, spec.find(';'))).name;
-  std::string names;
+  std::vector<std::string_view> names;
   for (const Picture& picture : kPictures) {
     if (!fits(picture, scheme)) continue;
     if (kind.empty() || kind == picture.name) return picture;
-    names += (names.empty() ? "" : ", ") + std::string(picture.name);
+    names.push_back(picture.name);
   }
-  throw Error("there is no picture '" + report::escaped(kind) + "' of position scheme '" + scheme + "'", names,
-              report::escaped(kind), "leave --kind out for the scheme's own picture");
+  throw Error("there is no picture '" + escaped(kind) + "' of position scheme '" + scheme + "'", joined(names),
+              escaped(kind), "leave --kind out for the scheme's own picture");
 }
 
 std::shared_ptr<const PositionScheme> make_picture_scheme(const PictureInput& input, const AttentionShape& shape,
@@ -69,7 +69,7 @@ std::shared_ptr<const PositionScheme> make_picture_scheme(const PictureInput& in
   } catch (const Error&) {
     if (lacking.empty()) throw;
   }
-  throw Error("a picture of " + report::escaped(spec) + " needs tensors, and there is no model", lacking, "no -m",
+  throw Error("a picture of " + escaped(spec) + " needs tensors, and there is no model", lacking, "no -m",
               "-m MODEL with these tensors, or --example for made-up ones");
 }
 
