@@ -30,12 +30,17 @@ Dtype dtype_from_name(std::string_view name) {
 int64_t tensor_bytes(Dtype dtype, Layout layout, std::span<const int64_t> shape) {
   const DtypeInfo& info = dtype_info(dtype);
   const Error too_large("a tensor's size does not fit", "at most 2^63 - 1 bytes");
-  if (shape.empty() || shape.size() > 2)
-    throw Error("a tensor has a shape the engine does not know", "one or two dimensions", std::to_string(shape.size()));
+  const size_t most = layout == Layout::panels ? 2 : 3;
+  if (shape.empty() || shape.size() > most)
+    throw Error("a tensor has a shape the engine does not know",
+                most == 2 ? "one or two dimensions, in panels" : "one to three dimensions",
+                std::to_string(shape.size()));
   for (const int64_t size : shape)
     if (size <= 0) throw Error("a tensor has an empty dimension", "sizes of 1 or more", std::to_string(size));
 
-  int64_t n = shape.size() == 2 ? shape[0] : 1, k = shape.back();
+  int64_t n = 1, k = shape.back();
+  for (const int64_t size : shape.first(shape.size() - 1))
+    if (!multiply(n, size, &n)) throw too_large;
   if (layout == Layout::panels) {
     if (n > INT64_MAX - kPanelLanes) throw too_large;
     n = whole_panels(n);

@@ -151,7 +151,7 @@ int run_positions_plot(Arguments arguments) {
     throw_if_interrupted();
     progress.update(done, total);
   };
-  const std::string svg = draw::to_svg(picture.draw(input));
+  const std::string svg = draw::to_svg(draw_picture(picture, input));
   write_result(*o.output, svg);
   if (*o.output != "-")
     notes.say("wrote " + *o.output + ": " + std::string(picture.name) + " of " + input.spec + ", " +

@@ -39,7 +39,8 @@ ModelDraft draft_of(const ModelFile& file) {
                              .source_dtype = tensor.dtype,
                              .read_rows = [file, view = &tensor](int64_t first, int64_t count,
                                                                  float* out) { unpack_rows(*view, first, count, out); },
-                             .stored = &tensor});
+                             .stored = &tensor,
+                             .is_table = tensor.layout == Layout::rows});
   return draft;
 }
 

@@ -94,7 +94,7 @@ TensorPart read_tensor(const Json& json) {
   tensor.name = text(member(json, "name"), "name");
   tensor.dtype = read_dtype(member(json, "dtype"));
   for (const Json& size : array(member(json, "shape"), "shape")) {
-    if (tensor.shape.size() == 2) size.fail("shape is a long list", "one or two sizes", "more");
+    if (tensor.shape.size() == 3) size.fail("shape is a long list", "one to three sizes", "more");
     tensor.shape.push_back(whole_number(size, "shape"));
   }
   tensor.layout = static_cast<Layout>(one_of(kLayouts, member(json, "layout"), "layout"));

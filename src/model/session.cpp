@@ -23,6 +23,9 @@ void check_options(const SessionOptions& options) {
   if (options.capacity < 0 || options.capacity > (int64_t{1} << 40))
     throw Error("the context length is out of range", "0 (the trained length) to 2^40",
                 std::to_string(options.capacity), "--ctx 2048, say");
+  if (options.scheme && options.position != "native" && options.position != options.scheme->spec())
+    throw Error("a session has one position scheme, and was given two", "a scheme, or a spec",
+                "a scheme '" + options.scheme->spec() + "' and the spec " + options.position);
   if (dtype_info(options.kv_dtype).block_items != 1)
     throw Error("keys and values are kept number by number", "f32, f16 or bf16",
                 std::string(dtype_info(options.kv_dtype).name), "--kv-dtype f16");
@@ -55,7 +58,7 @@ std::unique_ptr<SessionState> make_state(std::shared_ptr<const Model> model, Ses
   const bool stated = options.capacity > 0;
   int64_t capacity = stated ? options.capacity : c.max_seq_len;
   std::shared_ptr<const PositionScheme> scheme =
-      model->make_scheme(options.position, options.first_position + capacity);
+      options.scheme ? options.scheme : model->make_scheme(options.position, options.first_position + capacity);
   const int64_t last = scheme->max_positions();
   if (options.first_position >= last || (stated && capacity > last - options.first_position))
     throw Error("position " + std::to_string(options.first_position + capacity - 1) +

@@ -43,7 +43,7 @@ class Alibi final : public PositionScheme {
 
 }  // namespace
 
-SchemePtr make_alibi(ParamReader& params, const AttentionShape& shape, const TensorLookup&) {
+SchemePtr make_alibi(ParamReader& params, const AttentionShape& shape, TableReader&) {
   const bool naive = params.choice("slopes", {"standard", "naive"}) == "naive";
   const double max_bias = params.positive("max_bias", 8);
   if (naive) params.remark("lab: naive slopes, which no checkpoint should have been trained with");

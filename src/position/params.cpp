@@ -155,4 +155,9 @@ SchemeFacts ParamReader::facts() const {
   return facts;
 }
 
+std::string SchemeFacts::param(std::string_view key, std::string_view otherwise) const {
+  const auto found = std::ranges::find(params, key, &SchemeParam::key);
+  return found == params.end() ? std::string(otherwise) : found->value;
+}
+
 }  // namespace ordinal

@@ -1,6 +1,6 @@
 // toy_network.cpp: see toy_network.h.
 #include "study/check/toy_network.h"
-#include "study/random_numbers.h"
+#include "base/random_numbers.h"
 
 #include <algorithm>
 #include <numeric>

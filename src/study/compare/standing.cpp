@@ -12,8 +12,9 @@ namespace {
 // Tables that the weights were trained with and that this scheme does not read.
 std::vector<std::string> ignored_tables(const PositionScheme& native, const PositionScheme& scheme) {
   std::vector<std::string> names;
-  for (const std::string& tensor : native.facts().tensors)
-    if (std::ranges::find(scheme.facts().tensors, tensor) == scheme.facts().tensors.end()) names.push_back(tensor);
+  const auto& read = scheme.facts().tensors;
+  for (const SchemeTensor& tensor : native.facts().tensors)
+    if (std::ranges::find(read, tensor.name, &SchemeTensor::name) == read.end()) names.push_back(tensor.name);
   return names;
 }
 
