@@ -34,7 +34,7 @@ std::string table_of(const std::vector<Measured>& rows) {
   return report::table(cells, "llllrrrrrrrrrrrr");
 }
 
-struct Options {
+struct BenchCommand {
   ModelOptions model;
   std::string shape, dtype = "f32", kv_dtype = "f32", threads = std::to_string(available_threads());
   std::string prompt = "512", depth = "0", sequences = "1";
@@ -42,7 +42,7 @@ struct Options {
   bool json = false, quiet = false;
 };
 
-void define(Parser& parser, Options& o, const std::string& shapes) {
+void define(Parser& parser, BenchCommand& o, const std::string& shapes) {
   o.model.add_to(parser);
   parser.option("--shape", "LIST", o.shape, "random weights of a shape in place of a model: " + shapes);
   parser.option("--dtype", "LIST", o.dtype,
@@ -88,7 +88,7 @@ struct Runner {
 }  // namespace
 
 int run_bench(Arguments arguments) {
-  Options o;
+  BenchCommand o;
   const std::string shapes = joined(bench_shapes(), ", ", &BenchShape::name);
   Parser parser("bench",
                 "Measures prefill and decode, beside what this machine's memory, multiply-add and integer units give. "

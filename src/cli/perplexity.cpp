@@ -13,7 +13,7 @@
 namespace ordinal::cli {
 namespace {
 
-struct Options {
+struct PerplexityCommand {
   ModelOptions model;
   RunOptions run;
   TextOptions texts;
@@ -48,7 +48,7 @@ std::string table_of(const Perplexity& result) {
 }  // namespace
 
 int run_perplexity(Arguments arguments) {
-  Options o;
+  PerplexityCommand o;
   const std::string names = joined(protocols(), ", ", &Protocol::name);
   Parser parser(
       "perplexity",

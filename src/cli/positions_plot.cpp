@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMostPositions = 1 << 13, kMostDims = 1 << 13, kMostHeads = 256;
 
-struct Options {
+struct PlotCommand {
   std::optional<std::string> spec, output;
   std::string kind;
   ModelOptions model;
@@ -24,7 +24,7 @@ struct Options {
   bool example = false, quiet = false;
 };
 
-void check(const Options& o) {
+void check(const PlotCommand& o) {
   if (!o.spec) throw UsageError{"no position scheme was named", "ordinal positions plot sinusoidal -o sinusoidal.svg"};
   if (!o.output) throw UsageError{"no file was named for the picture", "-o FILE.svg, or -o - for standard output"};
   if (o.example && o.model.model)
@@ -38,7 +38,7 @@ void check(const Options& o) {
 }
 
 // Of the model, or of one made up: GPT-2's heads, and a width that a picture can show.
-AttentionShape shape_of(const Options& o, const Model* model) {
+AttentionShape shape_of(const PlotCommand& o, const Model* model) {
   const int64_t trained = o.example ? 128 : 1024;  // a made-up table is shown whole
   if (model == nullptr)
     return {.n_layers = 1,
@@ -52,7 +52,7 @@ AttentionShape shape_of(const Options& o, const Model* model) {
 }
 
 // The text of a picture, and a session that holds it; for loss by position a window of it is enough.
-void add_text(const Options& o, const Picture& picture, const OpenedModel& opened, const Notes& notes,
+void add_text(const PlotCommand& o, const Picture& picture, const OpenedModel& opened, const Notes& notes,
               PictureInput& input) {
   const std::optional<std::string> text = o.prompt.read();
   input.ids = prompt_ids(o.prompt, text, opened);
@@ -80,7 +80,7 @@ std::string kind_help() {
 }  // namespace
 
 int run_positions_plot(Arguments arguments) {
-  Options o;
+  PlotCommand o;
   Parser parser(
       "positions plot",
       "Draws a position scheme as an SVG file: its vectors, slopes, buckets or wavelengths; with -m also those "

@@ -72,9 +72,8 @@ std::span<const SchemeInfo> position_schemes() { return kSchemes; }
 const SchemeInfo& scheme_info(std::string_view name) {
   const auto* found = std::ranges::find(kSchemes, name, &SchemeInfo::name);
   if (found != std::end(kSchemes)) return *found;
-  std::vector<std::string> names;
-  for (const SchemeInfo& info : kSchemes) names.emplace_back(info.name);
-  throw Error("there is no position scheme '" + std::string(name) + "'", joined(names), std::string(name), see_list());
+  throw Error("there is no position scheme '" + std::string(name) + "'", joined(kSchemes, ", ", &SchemeInfo::name),
+              std::string(name), see_list());
 }
 
 std::shared_ptr<const PositionScheme> make_position_scheme(std::string_view spec, const AttentionShape& shape,

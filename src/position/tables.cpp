@@ -25,8 +25,8 @@ std::string wanted_text(std::string_view name, const TableForm& form) {
 }
 
 std::string form_text(const TensorView& view) {
-  return view.name + " [" + joined(view.shape) + "], " + std::string(kLayouts[static_cast<size_t>(view.layout)]) + ", " +
-         std::string(dtype_info(view.dtype).name);
+  return view.name + " [" + joined(view.shape) + "], " + std::string(kLayouts[static_cast<size_t>(view.layout)]) +
+         ", " + std::string(dtype_info(view.dtype).name);
 }
 
 bool has_form(const TensorView& view, const TableForm& form) {
