@@ -258,7 +258,7 @@ BatchDone parse_results(std::string_view text, const std::string& name, const Ba
     const GenerateRequest& request = input.requests[done.count];
     const auto same = [&](const char* what, const std::string& expected, const std::string& found) {
       if (expected != found)
-        refuse(std::string(what) + " differs", expected, found.empty() ? "nothing" : ordinal::quoted(found));
+        refuse(std::string(what) + " differs", expected, found.empty() ? "nothing" : in_quotes(found));
     };
     same("the line", std::to_string(asked.line), std::to_string(written.line));
     same("the id", asked.id, written.id);

@@ -6,8 +6,6 @@
 namespace ordinal {
 namespace {
 
-int64_t whole_panels(int64_t n) { return (n + kPanelLanes - 1) / kPanelLanes * kPanelLanes; }
-
 void grow(std::vector<float>& memory, int64_t count) {
   if (memory.size() < static_cast<size_t>(count)) memory.resize(static_cast<size_t>(count));
 }
