@@ -64,6 +64,8 @@ class TableReader {
   // would read after that, nobody hears of who only asks what is declared.
   // Throws Error, naming tensor and scheme, when one is missing or has another form.
   std::vector<std::vector<SchemeTable>> read(const std::vector<TableForm>& forms);
+  // For a scheme of one form: its tables of all layers; its single table.
+  std::vector<SchemeTable> read_layers(const TableForm& form) { return std::move(read({form})[0]); }
   SchemeTable read_one(const TableForm& form) { return std::move(read({form})[0][0]); }
 
   bool has(std::string_view name) const { return lookup_ && lookup_(name) != nullptr; }
