@@ -109,6 +109,11 @@ TEST_CASE("cli batch: every result is that of the prompt alone, in order, whatev
     expected.erase("timings");
     found.erase("line");
     found.erase("id");
+    const Json settings = found["settings"];
+    CHECK(settings["n"] == asked.value("n", 12));
+    CHECK(settings["logprobs"] == 1);
+    CHECK(settings["penalize"] == "usual");
+    found.erase("settings");
     CHECK(found == expected);
   }
   for (const char* parallel : {"1", "3", "100"}) {
@@ -162,6 +167,7 @@ TEST_CASE("cli batch: results that are there are not written over") {
   const std::string whole = read_file(path);
   check_failed(run(batch(input, {"-n", "3", "-o", path})), {"--resume to go on"});
   const auto refused = [&](const std::string& changed_input, Strings more, const std::string& word) {
+    more.insert(more.begin(), {"-n", "3"});
     more.insert(more.end(), {"-o", path, "--resume"});
     check_failed(run(batch(changed_input, more)), {word});
   };
@@ -171,6 +177,11 @@ TEST_CASE("cli batch: results that are there are not written over") {
   refused("{\"prompt\":\"ab\"}\n", {}, "more lines than prompts");
   refused(input, {"--seed", "2"}, "the seed differs");
   refused(input, {"--position", "none"}, "the position scheme differs");
+  refused(input, {"-n", "4"}, "the setting n differs");
+  refused(input, {"--temp", "0.5"}, "the setting temp differs");
+  refused(input, {"--stop", "a"}, "the setting stop differs");
+  refused(input, {"--kv-dtype", "f16"}, "the setting kv_dtype differs");
+  refused(input, {"--logit-bias", "3=1"}, "the setting logit_bias differs");
   CHECK(read_file(path) == whole);
   for (const std::string& other : {std::string("{\"prompt\": 1}\n"), std::string("text\n"), whole + "\n"}) {
     write_file(path, other);
