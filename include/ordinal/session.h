@@ -63,6 +63,7 @@ class Session {
   Session& operator=(Session&&) noexcept;
 
   const Model& model() const;
+  std::shared_ptr<const Model> share_model() const;
   const PositionScheme& scheme() const;
   const SessionOptions& options() const;
   int64_t length() const;       // tokens in the cache
@@ -82,13 +83,14 @@ class Session {
   // A second timeline with the same past.
   Session fork() const;
 
-  // One forward pass over rows of several sessions of one model; row counts may differ, and each session gets what
-  // evaluate() would have given it, bit for bit. Result i: the logits of the last token of part i. All of it is valid
-  // until the next call on any of the sessions. Throws Error, leaving all sessions as they were, for sessions of
-  // different models or a session named twice.
+  // One forward pass over rows of several sessions of one model; row counts and position schemes may differ, and each
+  // session gets what evaluate() would have given it, bit for bit. The results: the logits of the last `wanted` tokens
+  // of each part, part after part. All of it is valid until the next call on any of the sessions. Throws Error, leaving
+  // all sessions as they were, for sessions of different models or a session named twice.
   struct Part {
     Session* session;
     std::span<const TokenId> tokens;
+    int64_t wanted = 1;  // 1 to as many as there are tokens
   };
   static std::span<const std::span<const float>> evaluate_together(std::span<const Part> parts);
 

@@ -15,6 +15,10 @@ using TokenId = int32_t;
 // Outputs stored together in a panel; a lane of a panel is one output of a weight matrix.
 inline constexpr int64_t kPanelLanes = 32;
 
+// How many panels hold so many outputs, and how many lanes they have.
+constexpr int64_t panels_of(int64_t outputs) { return (outputs + kPanelLanes - 1) / kPanelLanes; }
+constexpr int64_t whole_panels(int64_t outputs) { return panels_of(outputs) * kPanelLanes; }
+
 // How one number, or one block of them, is stored. The order is the order of kDtypes.
 enum class Dtype : uint8_t { f32, f16, bf16, q8_0, q4_0 };
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/words.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
@@ -20,12 +21,10 @@ void require_plain(Dtype dtype) {
 }  // namespace
 
 Dtype dtype_from_name(std::string_view name) {
-  std::string names;
-  for (size_t i = 0; i < kDtypes.size(); ++i) {
+  for (size_t i = 0; i < kDtypes.size(); ++i)
     if (kDtypes[i].name == name) return static_cast<Dtype>(i);
-    names += (names.empty() ? "" : ", ") + std::string(kDtypes[i].name);
-  }
-  throw Error("unknown kind of number '" + std::string(name) + "'", names, std::string(name));
+  throw Error("unknown kind of number '" + std::string(name) + "'", joined(kDtypes, ", ", &DtypeInfo::name),
+              std::string(name));
 }
 
 int64_t tensor_bytes(Dtype dtype, Layout layout, std::span<const int64_t> shape) {
@@ -44,7 +43,7 @@ int64_t tensor_bytes(Dtype dtype, Layout layout, std::span<const int64_t> shape)
     if (!multiply(n, size, &n)) throw too_large;
   if (layout == Layout::panels) {
     if (n > INT64_MAX - kPanelLanes) throw too_large;
-    n = (n + kPanelLanes - 1) / kPanelLanes * kPanelLanes;
+    n = whole_panels(n);
   } else if (info.block_items != 1) {
     throw Error("a tensor of kind " + std::string(info.name) + " must be in panels", "layout panels", "layout rows");
   }

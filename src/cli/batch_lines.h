@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/generate_command.h"
-#include "text/batch.h"
+#include "text/scheduler.h"
 
 namespace ordinal::cli {
 
@@ -21,7 +21,7 @@ struct BatchLine {
 struct BatchInput {
   std::string name;                    // of the file, for messages
   std::vector<BatchLine> lines;        // blank ones left out
-  std::vector<BatchRequest> requests;  // one a line
+  std::vector<GenerateRequest> requests;  // one a line
 
   // Lines that do not say their seed get this and counting, so that equal prompts have results of their own.
   void seed_from(uint64_t seed);
@@ -31,6 +31,9 @@ struct BatchInput {
 BatchInput parse_batch(std::string_view text, std::string name, const GenerateCommand& command,
                        const OpenedModel& opened, const Session& session);
 
+// Everything but the seed that decides what a request gives, as a JSON object; it stands in every result.
+std::string settings_of(const GenerateRequest& request, const GenerateCommand& command);
+
 // What a file of results holds of those of a batch.
 struct BatchDone {
   size_t count = 0;              // the first so many are there
@@ -38,8 +41,9 @@ struct BatchDone {
   std::optional<uint64_t> seed;  // the first of the run that wrote them, if any took it from there
 };
 
-// `seed` is what --seed says. Throws Error for a whole line that is not the result of the batch's line.
+// Throws Error for a whole line that is not the result of the batch's line, by its prompt, seed, model, position scheme
+// or settings. Lines of before settings were written are taken without.
 BatchDone parse_results(std::string_view text, const std::string& name, const BatchInput& input,
-                        std::optional<uint64_t> seed, const std::string& model, const std::string& position);
+                        const GenerateCommand& command, const std::string& model, const std::string& position);
 
 }  // namespace ordinal::cli

@@ -1,6 +1,7 @@
 // bench.cpp: `ordinal bench`.
 #include <algorithm>
 
+#include "base/words.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/terminal.h"

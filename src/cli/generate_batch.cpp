@@ -82,7 +82,7 @@ class Results {
 // Counts what was done, and shows it.
 class Watch {
  public:
-  Watch(std::span<const BatchRequest> requests, bool quiet) : requests_(requests), progress_("batch", quiet) {
+  Watch(std::span<const GenerateRequest> requests, bool quiet) : requests_(requests), progress_("batch", quiet) {
     for (size_t i = 0; i < requests.size(); ++i) total_ += weight(i);
   }
 
@@ -109,7 +109,7 @@ class Watch {
  private:
   int64_t weight(size_t i) const { return std::max<int64_t>(1, requests_[i].options.max_new_tokens); }
 
-  std::span<const BatchRequest> requests_;
+  std::span<const GenerateRequest> requests_;
   Progress progress_;
   int64_t done_ = 0, total_ = 0;
   int64_t new_tokens_ = 0, prompt_tokens_ = 0, full_ = 0;
@@ -143,7 +143,7 @@ int run_generate_batch(GenerateCommand& o) {
   BatchInput input = parse_batch(text, name, o, opened, session);
   const std::string position = session.scheme().spec();
   BatchDone done;
-  if (results.there()) done = parse_results(results.read(), *o.output, input, o.seed, opened.path, position);
+  if (results.there()) done = parse_results(results.read(), *o.output, input, o, opened.path, position);
   const uint64_t seed = done.seed.value_or(o.generate.sampler.seed);
   input.seed_from(seed);
   results.open_after(done.bytes);
@@ -156,7 +156,7 @@ int run_generate_batch(GenerateCommand& o) {
   if (!o.seed && seed_matters && done.count < total)
     notes.line("ordinal: seed " + std::to_string(seed) + ", counted up by line");
 
-  const std::span<const BatchRequest> left = std::span(input.requests).subspan(done.count);
+  const std::span<const GenerateRequest> left = std::span(input.requests).subspan(done.count);
   const auto start = std::chrono::steady_clock::now();
   Watch watch(left, o.quiet);
   GenerateEvents events;
@@ -164,10 +164,10 @@ int run_generate_batch(GenerateCommand& o) {
   events.token = [&](int64_t, TokenId) { watch.token(); };
   events.finished = [&](int64_t index, const Generation& result) {
     const BatchLine& line = input.lines[done.count + static_cast<size_t>(index)];
-    const Generated report =
-        report_of(result, opened, session, left[static_cast<size_t>(index)].prompt, o.logprobs.has_value());
+    const GenerateRequest& request = left[static_cast<size_t>(index)];
+    const Generated report = report_of(result, opened, session, request.prompt, o.logprobs.has_value());
     watch.finished(index, result);
-    results.write_line(report::to_json(report, line.line, line.id) + "\n");
+    results.write_line(report::to_json(report, line.line, line.id, settings_of(request, o)) + "\n");
   };
   const int64_t count = generate_batch(session, opened.tokenizer.get(), left, o.parallel.value_or(kParallel), events);
   const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -213,7 +213,7 @@ class Writer {
       check_overflow(source, tensor.dtype, read);
       std::span<const std::byte> bytes;
       if (dtype_info(tensor.dtype).block_items > 1) {
-        const int64_t panel_bytes = tensor.part.bytes / ((rows + kRows - 1) / kRows);
+        const int64_t panel_bytes = tensor.part.bytes / panels_of(rows);
         stored.resize(static_cast<size_t>(panel_bytes));
         squared_errors += pack_block_panel(tensor.dtype, values.data(), count, k_size, stored.data());
         bytes = stored;

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/words.h"
 #include "position/scheme.h"
 
 namespace ordinal {
@@ -47,9 +48,7 @@ SchemePtr make_alibi(ParamReader& params, const AttentionShape& shape, TableRead
   const double max_bias = params.positive("max_bias", 8);
   if (naive) params.remark("lab: naive slopes, which no checkpoint should have been trained with");
   std::vector<float> slopes = make_slopes(shape.n_heads, max_bias, naive);
-  std::vector<std::string> texts;
-  for (const float slope : slopes) texts.push_back(number_text(static_cast<double>(slope)));
-  params.remark("slopes by head: " + join(texts));
+  params.remark("slopes by head: " + joined(slopes, ", ", number_text));
   return std::make_unique<Alibi>(std::move(slopes));
 }
 

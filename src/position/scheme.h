@@ -99,8 +99,6 @@ std::string see_list();
 // The shortest text that reads back as the same number.
 std::string number_text(double value);
 
-// "a, b, c".
-std::string join(std::span<const std::string> words, std::string_view between = ", ");
 
 // How many positions back a key is. Keys are never ahead of their query; one that were would count as at hand.
 inline int64_t distance_back(const AttentionSite& site, size_t key) {

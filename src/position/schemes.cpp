@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/words.h"
 #include "position/scheme.h"
 
 namespace ordinal {
@@ -71,9 +72,8 @@ std::span<const SchemeInfo> position_schemes() { return kSchemes; }
 const SchemeInfo& scheme_info(std::string_view name) {
   const auto* found = std::ranges::find(kSchemes, name, &SchemeInfo::name);
   if (found != std::end(kSchemes)) return *found;
-  std::vector<std::string> names;
-  for (const SchemeInfo& info : kSchemes) names.emplace_back(info.name);
-  throw Error("there is no position scheme '" + std::string(name) + "'", join(names), std::string(name), see_list());
+  throw Error("there is no position scheme '" + std::string(name) + "'", joined(kSchemes, ", ", &SchemeInfo::name),
+              std::string(name), see_list());
 }
 
 std::shared_ptr<const PositionScheme> make_position_scheme(std::string_view spec, const AttentionShape& shape,

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/random_numbers.h"
+#include "base/words.h"
 #include "position/scheme.h"
 
 namespace ordinal {
@@ -24,10 +25,8 @@ std::string wanted_text(std::string_view name, const TableForm& form) {
 }
 
 std::string form_text(const TensorView& view) {
-  std::vector<std::string> sizes;
-  for (const int64_t size : view.shape) sizes.push_back(std::to_string(size));
-  return view.name + " [" + join(sizes) + "], " + std::string(kLayouts[static_cast<size_t>(view.layout)]) + ", " +
-         std::string(dtype_info(view.dtype).name);
+  return view.name + " [" + joined(view.shape) + "], " + std::string(kLayouts[static_cast<size_t>(view.layout)]) +
+         ", " + std::string(dtype_info(view.dtype).name);
 }
 
 bool has_form(const TensorView& view, const TableForm& form) {
@@ -102,7 +101,7 @@ Table TableReader::load(const TableForm& form, const std::string& name) {
   if (view == nullptr)
     throw Error("this model cannot run under '" + scheme + "': it lacks that scheme's tensor",
                 wanted_text(name, form) + (each_layer ? ", or " + shared + " for all layers" : ""), "no " + name,
-                "a scheme that needs no tensors: " + join(schemes_without_tensors()));
+                "a scheme that needs no tensors: " + joined(schemes_without_tensors()));
   if (!has_form(*view, form))
     throw Error("a tensor of position scheme '" + scheme + "' has another form",
                 wanted_text(view->name, form) + ", rows, plain", form_text(*view));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/words.h"
 #include "report/compared_html_parts.h"
 #include "report/text.h"
 

@@ -307,9 +307,10 @@ std::string to_json(std::span<const SchemeRow> schemes) { return text_of(schemes
 std::string to_json(std::span<const Check> checks) { return text_of(checks); }
 std::string to_json(const Compared& result) { return text_of(result); }
 
-std::string to_json(const Generated& result, int64_t line, const std::string& id) {
+std::string to_json(const Generated& result, int64_t line, const std::string& id, const std::string& settings) {
   // As text: numbers of any size in an id stay what they are.
-  return "{\"line\":" + std::to_string(line) + ",\"id\":" + id + "," + to_json(result).substr(1);
+  return "{\"line\":" + std::to_string(line) + ",\"id\":" + id + ",\"settings\":" + settings + "," +
+         to_json(result).substr(1);
 }
 
 std::string text_json(std::span<const int32_t> ids, const std::string& text) {

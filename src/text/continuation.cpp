@@ -120,20 +120,14 @@ int64_t Continuation::draft_room() const {
   return std::min({wanted, fits, session_->options().chunk - 1});
 }
 
-int64_t Continuation::draw_along(std::span<const TokenId> draft) {
-  std::vector<TokenId> tokens(next().begin(), next().end());
-  tokens.insert(tokens.end(), draft.begin(), draft.end());
+int64_t Continuation::draw_along(std::span<const TokenId> draft, std::span<const std::span<const float>> logits) {
   int64_t accepted = 0;
-  bool as_drafted = true;
-  session_->evaluate_all(tokens, [&](int64_t row, std::span<const float> logits) {
-    if (!as_drafted) return;
-    draw(logits);
-    const auto at = static_cast<size_t>(row);
-    as_drafted = !done_ && !run_.cancelled() && at < draft.size() && result_.ids.back() == draft[at];
-    if (!as_drafted) return;
-    context_.push_back(draft[at]);
+  for (size_t row = 0; row < logits.size(); ++row) {
+    draw(logits[row]);
+    if (done_ || run_.cancelled() || row == draft.size() || result_.ids.back() != draft[row]) break;
+    context_.push_back(draft[row]);
     ++accepted;
-  });
+  }
   session_->rewind(static_cast<int64_t>(context_.size()));
   result_.timings.decode_tokens += accepted;
   result_.timings.draft_proposed += static_cast<int64_t>(draft.size());

@@ -45,7 +45,7 @@ class Continuation {
   bool done() const { return done_; }
   Session& session() { return *session_; }
   std::span<const TokenId> context() const { return context_; }  // what the cache holds, or will when started
-  std::span<const TokenId> next() const { return {&result_.ids.back(), 1}; }
+  TokenId next() const { return result_.ids.back(); }
   Generation& result() { return result_; }
 
   // `session` holds the context.
@@ -57,9 +57,10 @@ class Continuation {
   // Called before the drawn token is evaluated: makes sure that there is room, or ends.
   void make_room();
 
-  // In place of evaluating next() and draw(): evaluates `draft` in the same pass and draws as long as what was drawn is
-  // what was drafted, which is what one token at a time gives. Returns how many were. The draft must fit draft_room().
-  int64_t draw_along(std::span<const TokenId> draft);
+  // In place of draw(), when `draft` was evaluated after next() in the same pass: draws from the logits, one for next()
+  // and each drafted token, as long as what was drawn is what was drafted, which is what one token at a time gives.
+  // Returns how many were. The draft must fit draft_room().
+  int64_t draw_along(std::span<const TokenId> draft, std::span<const std::span<const float>> logits);
   int64_t draft_room() const;  // after make_room()
 
   void finish(Finish reason);

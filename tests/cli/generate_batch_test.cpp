@@ -227,7 +227,6 @@ TEST_CASE("cli batch: what does not go together is wrong usage") {
   refused({"--batch", "x", "a prompt"}, "one too many");
   refused({"--batch", "x", "--ids", "1"}, "one too many");
   refused({"--batch", "x", "--samples", "2"}, "--samples");
-  refused({"--batch", "x", "--draft", "lookup"}, "--draft");
   refused({"--batch", "x", "--echo"}, "--echo");
   refused({"--batch", "x", "--resume"}, "-o");
   refused({"x", "--resume"}, "--batch");

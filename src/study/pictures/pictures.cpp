@@ -54,14 +54,14 @@ std::span<const Picture> pictures() { return kPictures; }
 
 const Picture& find_picture(std::string_view kind, std::string_view spec) {
   const SchemeInfo& scheme = scheme_info(parse_position_spec(spec.substr(0, spec.find(';'))).name);
-  std::string names;
+  std::vector<std::string_view> names;
   for (const Picture& picture : kPictures) {
     if (!fits(picture, scheme)) continue;
     if (kind.empty() || kind == picture.name) return picture;
-    names += (names.empty() ? "" : ", ") + std::string(picture.name);
+    names.push_back(picture.name);
   }
-  throw Error("there is no picture '" + escaped(kind) + "' of position scheme '" + std::string(scheme.name) + "'", names, escaped(kind),
-              "leave --kind out for the scheme's own picture");
+  throw Error("there is no picture '" + escaped(kind) + "' of position scheme '" + std::string(scheme.name) + "'",
+              joined(names), escaped(kind), "leave --kind out for the scheme's own picture");
 }
 
 std::shared_ptr<const PositionScheme> make_picture_scheme(const PictureInput& input, const AttentionShape& shape,
