@@ -266,5 +266,5 @@ TEST_CASE("diagnose: the file's own scheme is among the candidates once, others 
   CHECK(ranked[8].tokens == 64);
   CHECK(ranked[9].tokens == 64);
   for (const DiagnosisRow& d : ranked)
-    if (d.position == candidates.front().first) CHECK(d.delta_nll == 0);
+    if (d.position == candidates.front().spec) CHECK(d.delta_nll == 0);
 }
