@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/utf8.h"
 #include "fixture.h"
 #include "process.h"
-#include "base/utf8.h"
 
 using namespace test;
 using Strings = std::vector<std::string>;

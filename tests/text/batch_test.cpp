@@ -15,22 +15,22 @@ using namespace ordinal;
 
 namespace {
 
-constexpr int64_t kVocab = 77, kContext = 40;
+constexpr int64_t kBatchVocab = 77, kBatchContext = 40;
 
-const std::shared_ptr<const Model>& model() {
+const std::shared_ptr<const Model>& batch_model() {
   static const std::shared_ptr<const Model> made = [] {
     test::RandomModel random;
     random.config = test::small_config();
     random.config.eos_ids = {13};
-    random.position_rows = kContext;
+    random.position_rows = kBatchContext;
     random.position = "learned";
     return Model::bind(write_model_in_memory(test::random_model(random), "random"));
   }();
   return made;
 }
 
-const test::Letters& tokenizer() {
-  static const test::Letters made(kVocab, 5);
+const test::Letters& batch_tokenizer() {
+  static const test::Letters made(kBatchVocab, 5);
   return made;
 }
 
@@ -48,11 +48,11 @@ GenerateRequest request_of(std::vector<TokenId> prompt, int64_t n, float tempera
 std::vector<GenerateRequest> mixed(uint64_t seed, int64_t count, Overflow overflow = Overflow::stop) {
   test::Random random(seed);
   std::vector<GenerateRequest> requests;
-  const std::vector<TokenId> family = test::random_ids(seed, 30, kVocab);
+  const std::vector<TokenId> family = test::random_ids(seed, 30, kBatchVocab);
   for (int64_t i = 0; i < count; ++i) {
     std::vector<TokenId> prompt(family.begin(), family.begin() + random.below(30));
     const std::vector<TokenId> own =
-        test::random_ids(seed + static_cast<uint64_t>(i), 1 + random.below(kContext - 30), kVocab);
+        test::random_ids(seed + static_cast<uint64_t>(i), 1 + random.below(kBatchContext - 30), kBatchVocab);
     if (prompt.size() % 3 != 0 || prompt.empty()) prompt.insert(prompt.end(), own.begin(), own.end());
     GenerateRequest& request = requests.emplace_back(
         request_of(std::move(prompt), random.below(30), static_cast<float>(random.below(4)) * 0.5f, random.bits()));
@@ -67,21 +67,21 @@ std::vector<GenerateRequest> mixed(uint64_t seed, int64_t count, Overflow overfl
   return requests;
 }
 
-Generation alone(const GenerateRequest& request, SessionOptions options = {}) {
-  Session session(model(), options);
-  return generate(session, &tokenizer(), request.prompt, request.options).at(0);
+Generation batch_alone(const GenerateRequest& request, SessionOptions options = {}) {
+  Session session(batch_model(), options);
+  return generate(session, &batch_tokenizer(), request.prompt, request.options).at(0);
 }
 
 std::vector<Generation> together(const std::vector<GenerateRequest>& requests, int64_t parallel,
                                  SessionOptions options = {}) {
-  Session session(model(), options);
+  Session session(batch_model(), options);
   std::vector<Generation> results;
   GenerateEvents events;
   events.finished = [&](int64_t index, const Generation& result) {
     CHECK(index == static_cast<int64_t>(results.size()));
     results.push_back(result);
   };
-  const int64_t count = generate_batch(session, &tokenizer(), requests, parallel, events);
+  const int64_t count = generate_batch(session, &batch_tokenizer(), requests, parallel, events);
   CHECK(count == static_cast<int64_t>(requests.size()));
   return results;
 }
@@ -110,7 +110,7 @@ TEST_CASE("batch: each result is, bit for bit, what the prompt alone gives, in o
       std::vector<Generation> expected;
       std::set<Finish> ends;
       for (const GenerateRequest& request : requests) {
-        expected.push_back(alone(request, options));
+        expected.push_back(batch_alone(request, options));
         ends.insert(expected.back().finish);
       }
       CHECK(ends.size() >= (overflow == Overflow::stop ? 3 : 2));  // sliding, the context never ends a text
@@ -128,9 +128,9 @@ TEST_CASE("batch: each result is, bit for bit, what the prompt alone gives, in o
 
 TEST_CASE("batch: prompts that are too long are cut when sliding, and refused when not") {
   std::vector<GenerateRequest> requests = mixed(4, 3, Overflow::slide);
-  requests[1].prompt = test::random_ids(5, kContext + 25, kVocab);
+  requests[1].prompt = test::random_ids(5, kBatchContext + 25, kBatchVocab);
   const std::vector<Generation> found = together(requests, 2);
-  for (size_t i = 0; i < 3; ++i) check_same(found[i], alone(requests[i]));
+  for (size_t i = 0; i < 3; ++i) check_same(found[i], batch_alone(requests[i]));
   requests[1].options.overflow = Overflow::stop;
   requests[1].options.keep = 0;
   CHECK(test::mentions(test::error_of([&] { together(requests, 2); }), {"longer than the context"}));
@@ -142,7 +142,7 @@ TEST_CASE("batch: what prompts begin with is evaluated once") {
     for (const Generation& result : together(requests, parallel)) tokens += result.timings.prefill_tokens;
     return tokens;
   };
-  const std::vector<TokenId> same = test::random_ids(6, 30, kVocab);
+  const std::vector<TokenId> same = test::random_ids(6, 30, kBatchVocab);
   for (const int64_t parallel : {int64_t{1}, int64_t{4}, int64_t{16}}) {
     const std::vector<GenerateRequest> equal(9, request_of(same, 3, 1.0f, 1));
     CHECK(evaluated(equal, parallel) == 29 + 9);  // each evaluates its last token for the logits
@@ -176,10 +176,11 @@ TEST_CASE("batch: a request that cannot be is refused before anything is evaluat
   const auto refused = [](auto change, const std::string& word) {
     std::vector<GenerateRequest> requests = mixed(7, 3);
     change(requests[2]);
-    Session session(model());
+    Session session(batch_model());
     GenerateEvents events;
     events.token = [](int64_t, TokenId) { FAIL("a token was drawn"); };
-    CHECK(test::mentions(test::error_of([&] { generate_batch(session, &tokenizer(), requests, 2, events); }), {word}));
+    CHECK(test::mentions(test::error_of([&] { generate_batch(session, &batch_tokenizer(), requests, 2, events); }),
+                         {word}));
     CHECK(session.length() == 0);
   };
   refused([](GenerateRequest& r) { r.prompt.clear(); }, "prompt is empty");
@@ -190,7 +191,7 @@ TEST_CASE("batch: a request that cannot be is refused before anything is evaluat
   const std::vector<GenerateRequest> requests = {request_of({1}, 1, 0.0f, 1)};
   std::vector<GenerateRequest> stopping = requests;
   stopping[0].options.stop = {"a"};
-  Session session(model());
+  Session session(batch_model());
   CHECK(test::mentions(test::error_of([&] { generate_batch(session, nullptr, stopping, 1); }), {"tokenizer"}));
   CHECK(generate_batch(session, nullptr, requests, 1) == 1);
 }
@@ -205,10 +206,10 @@ TEST_CASE("batch: cancelled, it hands over the results that are whole, in order"
     events.cancel = &cancel;
     events.token = [&](int64_t, TokenId) { cancel = ++drawn >= stop_after; };
     events.finished = [&](int64_t, const Generation& result) { results.push_back(result); };
-    Session session(model());
-    const int64_t count = generate_batch(session, &tokenizer(), requests, 3, events);
+    Session session(batch_model());
+    const int64_t count = generate_batch(session, &batch_tokenizer(), requests, 3, events);
     CHECK(count == static_cast<int64_t>(results.size()));
     CHECK(count < 12);
-    for (size_t i = 0; i < results.size(); ++i) check_same(results[i], alone(requests[i]));
+    for (size_t i = 0; i < results.size(); ++i) check_same(results[i], batch_alone(requests[i]));
   }
 }
