@@ -93,7 +93,7 @@ namespace {
 
 class ThrowawayTable final : public PositionScheme {
  public:
-  explicit ThrowawayTable(Table table) : table_(std::move(table)) {}
+  explicit ThrowawayTable(SchemeTable table) : table_(std::move(table)) {}
 
   void add_to_scores(const AttentionSite& site, std::span<const float>, std::span<float> scores) const override {
     for (size_t j = 0; j < scores.size(); ++j)
@@ -101,7 +101,7 @@ class ThrowawayTable final : public PositionScheme {
   }
 
  private:
-  const Table table_;
+  const SchemeTable table_;
 };
 
 }  // namespace
@@ -138,11 +138,11 @@ namespace {
 
 class ThrowawayLayers final : public PositionScheme {
  public:
-  explicit ThrowawayLayers(std::vector<std::vector<Table>> tables) : tables_(std::move(tables)) {}
+  explicit ThrowawayLayers(std::vector<std::vector<SchemeTable>> tables) : tables_(std::move(tables)) {}
 
   void add_to_scores(const AttentionSite& site, std::span<const float>, std::span<float> scores) const override {
     const auto layer = static_cast<size_t>(site.layer), head = static_cast<size_t>(site.head);
-    const Table &slope = tables_[0][layer], &shift = tables_[1][layer], &mix = tables_[2][layer];
+    const SchemeTable &slope = tables_[0][layer], &shift = tables_[1][layer], &mix = tables_[2][layer];
     for (size_t j = 0; j < scores.size(); ++j) {
       const float x = std::log1p(static_cast<float>(distance_back(site, j)));
       for (size_t c = 0; c < 3; ++c)
@@ -151,7 +151,7 @@ class ThrowawayLayers final : public PositionScheme {
   }
 
  private:
-  const std::vector<std::vector<Table>> tables_;  // [3][n_layers]
+  const std::vector<std::vector<SchemeTable>> tables_;  // [3][n_layers]
 };
 
 }  // namespace

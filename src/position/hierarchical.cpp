@@ -22,7 +22,7 @@ double read_alpha(ParamReader& params) {
 
 SchemePtr make_hierarchical(ParamReader& params, const AttentionShape& shape, TableReader& tables) {
   const double alpha = read_alpha(params);
-  Table table = read_positions(tables, shape, 0);
+  SchemeTable table = read_positions(tables, shape, 0);
   const auto policy = std::ranges::find(beyond_policies(), std::string_view("hierarchical"), &BeyondPolicy::name);
   const TableReach reach{.rows = table.shape[0], .length = 0, .alpha = alpha};
   return make_learned_table(*policy, std::move(table), 0, reach);

@@ -49,7 +49,7 @@ constexpr BeyondPolicy kPolicies[] = {
 
 class Learned final : public PositionScheme {
  public:
-  Learned(const BeyondPolicy& policy, Table table, int64_t offset, TableReach reach)
+  Learned(const BeyondPolicy& policy, SchemeTable table, int64_t offset, TableReach reach)
       : policy_(policy), reach_(reach), offset_(offset), rows_(std::move(table.values)) {}
 
   int64_t max_positions() const override { return policy_.reach(reach_); }
@@ -93,7 +93,7 @@ class Learned final : public PositionScheme {
 
 std::span<const BeyondPolicy> beyond_policies() { return kPolicies; }
 
-Table read_positions(TableReader& tables, const AttentionShape& shape, int64_t offset) {
+SchemeTable read_positions(TableReader& tables, const AttentionShape& shape, int64_t offset) {
   const int64_t rows = shape.trained_length + offset;
   // Slow waves, a number of rounds and a phase for each channel.
   const auto waves = [rows](int64_t row, int64_t col, double random) {
@@ -104,7 +104,7 @@ Table read_positions(TableReader& tables, const AttentionShape& shape, int64_t o
   return tables.read_one({"position_embd.weight", {any_size(rows), shape.d_model}, waves});
 }
 
-SchemePtr make_learned_table(const BeyondPolicy& policy, Table table, int64_t offset, TableReach reach) {
+SchemePtr make_learned_table(const BeyondPolicy& policy, SchemeTable table, int64_t offset, TableReach reach) {
   return std::make_unique<Learned>(policy, std::move(table), offset, reach);
 }
 
@@ -118,7 +118,7 @@ SchemePtr make_learned(ParamReader& params, const AttentionShape& shape, TableRe
   const int64_t asked = resample ? params.session_whole("length", shape.length, 1, int64_t{1} << 40) : 0;
   const double alpha = hierarchical ? read_alpha(params) : 0;
 
-  Table table = read_positions(tables, shape, offset);
+  SchemeTable table = read_positions(tables, shape, offset);
   const int64_t rows = table.shape[0] - offset;
   if (rows < 1)
     params.refuse("offset", std::to_string(offset),

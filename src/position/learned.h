@@ -32,9 +32,9 @@ std::span<const BeyondPolicy> beyond_policies();
 double read_alpha(ParamReader& params);
 
 // position_embd.weight [offset + L, d_model].
-Table read_positions(TableReader& tables, const AttentionShape& shape, int64_t offset);
+SchemeTable read_positions(TableReader& tables, const AttentionShape& shape, int64_t offset);
 
 // The scheme over that table, whose first `offset` rows no position has.
-SchemePtr make_learned_table(const BeyondPolicy& policy, Table table, int64_t offset, TableReach reach);
+SchemePtr make_learned_table(const BeyondPolicy& policy, SchemeTable table, int64_t offset, TableReach reach);
 
 }  // namespace ordinal

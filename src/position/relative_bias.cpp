@@ -40,7 +40,8 @@ SchemePtr make_relative_bias(ParamReader& params, const AttentionShape& shape, T
   const int64_t heads = shape.n_heads;
   const TableSize rows_made_up = any_size(stated ? *stated + 1 : 32);
   std::vector<LayerBias> layers;
-  for (const Table& table : tables.read({{"blk.N.attn_rel_b.weight", {rows_made_up, heads}, falling_bias(heads)}})[0]) {
+  for (const SchemeTable& table :
+       tables.read({{"blk.N.attn_rel_b.weight", {rows_made_up, heads}, falling_bias(heads)}})[0]) {
     const int64_t rows = table.shape[0], clip = stated.value_or(rows - 1);
     if (rows != clip + 1 && rows != 2 * clip + 1)
       params.refuse(

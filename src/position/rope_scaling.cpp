@@ -184,7 +184,7 @@ constexpr auto kInfos = [] {
 std::span<const RopeScaling> rope_scaling_table() { return kScalings; }
 std::span<const SchemeInfo> rope_scalings() { return kInfos; }
 
-std::vector<double> factors_of(const Table& table, const ParamReader& params) {
+std::vector<double> factors_of(const SchemeTable& table, const ParamReader& params) {
   for (const float value : table.values)
     if (!(std::isfinite(value) && value > 0))
       throw Error("a tensor of position scheme '" + params.scheme() + "' holds a number that is no factor",

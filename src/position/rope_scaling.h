@@ -19,7 +19,7 @@ struct RopeAngles {
 std::vector<double> rope_frequencies(double theta, int64_t rotary_dim);
 
 // The numbers of a table that divides angles, all finite and above 0; none when the model has no such table.
-std::vector<double> factors_of(const Table& table, const ParamReader& params);
+std::vector<double> factors_of(const SchemeTable& table, const ParamReader& params);
 
 // Reads the parameters of its own, then changes the angles.
 struct RopeScaling {

@@ -18,7 +18,7 @@ namespace {
 class Shaw final : public PositionScheme {
  public:
   // Tables per layer; `values` is empty without them.
-  Shaw(std::vector<Table> keys, std::vector<Table> values, int64_t clip)
+  Shaw(std::vector<SchemeTable> keys, std::vector<SchemeTable> values, int64_t clip)
       : keys_(std::move(keys)), values_(std::move(values)), clip_(clip) {}
 
   void add_to_scores(const AttentionSite& site, std::span<const float> q, std::span<float> scores) const override {
@@ -60,17 +60,17 @@ class Shaw final : public PositionScheme {
   }
 
   // The rows of a head: the table's own, or its share of them.
-  const float* table_of(const std::vector<Table>& tables, const AttentionSite& site) const {
-    const Table& table = tables[static_cast<size_t>(site.layer)];
+  const float* table_of(const std::vector<SchemeTable>& tables, const AttentionSite& site) const {
+    const SchemeTable& table = tables[static_cast<size_t>(site.layer)];
     const int64_t rows = 2 * clip_ + 1, first = table.shape[0] == rows ? 0 : site.head * rows;
     return table.values.data() + first * table.shape[1];
   }
 
-  const std::vector<Table> keys_, values_;  // [n_layers]
+  const std::vector<SchemeTable> keys_, values_;  // [n_layers]
   const int64_t clip_;
 };
 
-void check_rows(const ParamReader& params, const AttentionShape& shape, const Table& table, int64_t clip) {
+void check_rows(const ParamReader& params, const AttentionShape& shape, const SchemeTable& table, int64_t clip) {
   const int64_t rows = 2 * clip + 1;
   if (table.shape[0] != rows && table.shape[0] != shape.n_heads * rows)
     params.refuse("clip", std::to_string(clip),
@@ -89,9 +89,9 @@ SchemePtr make_shaw(ParamReader& params, const AttentionShape& shape, TableReade
   const std::vector<TableSize> size = {any_size(2 * clip + 1), shape.head_dim};
   std::vector<TableForm> forms = {{"blk.N.attn_rel_k.weight", size, shrinking}};
   if (with_values) forms.push_back({"blk.N.attn_rel_v.weight", size, shrinking});
-  std::vector<std::vector<Table>> loaded = tables.read(forms);
+  std::vector<std::vector<SchemeTable>> loaded = tables.read(forms);
   for (const auto& layers : loaded)
-    for (const Table& table : layers) check_rows(params, shape, table, clip);
+    for (const SchemeTable& table : layers) check_rows(params, shape, table, clip);
   loaded.resize(2);
   return std::make_unique<Shaw>(std::move(loaded[0]), std::move(loaded[1]), clip);
 }

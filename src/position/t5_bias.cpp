@@ -58,9 +58,9 @@ SchemePtr make_t5_bias(ParamReader& params, const AttentionShape& shape, TableRe
                   "more than half the buckets, " + std::to_string(buckets / 2));
   // Files made after GGUF keep the shared table with the first block.
   const bool in_block = tables.has("blk.0.attn_rel_b.weight") && !tables.has("attn_rel_b.weight");
-  const Table bias = tables.read_one({in_block ? "blk.0.attn_rel_b.weight" : "attn_rel_b.weight",
-                                      {buckets, shape.n_heads},
-                                      falling_bias(shape.n_heads)});
+  const SchemeTable bias = tables.read_one({in_block ? "blk.0.attn_rel_b.weight" : "attn_rel_b.weight",
+                                            {buckets, shape.n_heads},
+                                            falling_bias(shape.n_heads)});
   return std::make_unique<T5Bias>(make_buckets(buckets, max_distance), bias.values, shape.n_heads);
 }
 

@@ -50,8 +50,8 @@ std::vector<std::string> names_of(const TableForm& form, int64_t n_layers) {
   return names;
 }
 
-Table make_up(const TableForm& form, const std::string& name) {
-  Table table{.name = name, .shape = {}, .values = {}};
+SchemeTable make_up(const TableForm& form, const std::string& name) {
+  SchemeTable table{.name = name, .shape = {}, .values = {}};
   for (const TableSize& size : form.shape) table.shape.push_back(size.count);
   const int64_t cols = table.shape.back(), rows = count_of(table.shape) / cols;
   if (rows > kMostMadeUpRows)
@@ -79,19 +79,19 @@ MadeUp falling_bias(int64_t heads) {
   };
 }
 
-std::vector<std::vector<Table>> TableReader::read(const std::vector<TableForm>& forms) {
+std::vector<std::vector<SchemeTable>> TableReader::read(const std::vector<TableForm>& forms) {
   if (lists_) throw Declared{forms};
   params_.refuse_unknown();  // all were asked for by now: a wrong key is a clearer fault than the table it leads to
   params_.refuse_missing();
-  std::vector<std::vector<Table>> tables;
+  std::vector<std::vector<SchemeTable>> tables;
   for (const TableForm& form : forms) {
-    std::vector<Table>& loaded = tables.emplace_back();
+    std::vector<SchemeTable>& loaded = tables.emplace_back();
     for (const std::string& name : names_of(form, n_layers_)) loaded.push_back(load(form, name));
   }
   return tables;
 }
 
-Table TableReader::load(const TableForm& form, const std::string& name) {
+SchemeTable TableReader::load(const TableForm& form, const std::string& name) {
   const bool each_layer = name != form.name;
   const std::string shared = each_layer ? form.name.substr(kEachLayer.size()) : name;
   const TensorView* view = lookup_ ? lookup_(name) : nullptr;
@@ -107,28 +107,28 @@ Table TableReader::load(const TableForm& form, const std::string& name) {
                 wanted_text(view->name, form) + ", rows, plain", form_text(*view));
   if (std::ranges::find(found_, view->name, &SchemeTensor::name) == found_.end())
     found_.push_back({.name = view->name, .shape = view->shape, .is_optional = form.is_optional});
-  Table table{.name = view->name, .shape = view->shape, .values = {}};
+  SchemeTable table{.name = view->name, .shape = view->shape, .values = {}};
   table.values.resize(static_cast<size_t>(count_of(view->shape)));
   widen(view->dtype, view->data, 0, table.values);
   return table;
 }
 
-std::vector<Table> made_up_tables(std::string_view spec, const AttentionShape& shape) {
+std::vector<SchemeTable> made_up_tables(std::string_view spec, const AttentionShape& shape) {
   const LayeredSpec layered = parse_layered_spec(spec);
   std::vector<std::string> parts = {layered.base};
   for (const LayeredSpec::Part& part : layered.parts) parts.push_back(part.spec);
-  std::vector<Table> tables;
+  std::vector<SchemeTable> tables;
   for (const std::string& part : parts)
     for (const TableForm& form : declared_tables(part, shape))
       for (const std::string& name : names_of(form, shape.n_layers))
-        if (!form.is_optional && std::ranges::find(tables, name, &Table::name) == tables.end())
+        if (!form.is_optional && std::ranges::find(tables, name, &SchemeTable::name) == tables.end())
           tables.push_back(make_up(form, name));
   return tables;
 }
 
-TensorLookup lookup_in(const std::vector<Table>& tables) {
+TensorLookup lookup_in(const std::vector<SchemeTable>& tables) {
   std::vector<TensorView> views;
-  for (const Table& table : tables)
+  for (const SchemeTable& table : tables)
     views.push_back({.name = table.name,
                      .dtype = Dtype::f32,
                      .layout = Layout::rows,

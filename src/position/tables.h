@@ -48,7 +48,7 @@ struct TableForm {
   bool is_optional = false;      // never made up
 };
 
-struct Table {
+struct SchemeTable {
   std::string name;
   std::vector<int64_t> shape;
   std::vector<float> values;  // row by row; none when it is optional and not there
@@ -63,8 +63,8 @@ class TableReader {
   // For each form its tables: one, or one for each layer. A scheme calls this once, for all of its tables: what it
   // would read after that, nobody hears of who only asks what is declared.
   // Throws Error, naming tensor and scheme, when one is missing or has another form.
-  std::vector<std::vector<Table>> read(const std::vector<TableForm>& forms);
-  Table read_one(const TableForm& form) { return std::move(read({form})[0][0]); }
+  std::vector<std::vector<SchemeTable>> read(const std::vector<TableForm>& forms);
+  SchemeTable read_one(const TableForm& form) { return std::move(read({form})[0][0]); }
 
   bool has(std::string_view name) const { return lookup_ && lookup_(name) != nullptr; }
 
@@ -78,7 +78,7 @@ class TableReader {
 
  private:
   explicit TableReader(const ParamReader& params) : params_(params), lists_(true) {}
-  Table load(const TableForm& form, const std::string& name);
+  SchemeTable load(const TableForm& form, const std::string& name);
 
   const ParamReader& params_;
   const bool lists_ = false;
@@ -92,9 +92,9 @@ std::vector<TableForm> declared_tables(std::string_view spec, const AttentionSha
 
 // The tables that the scheme of this spec, which may have layers of their own, needs in a model of this shape, made up:
 // the same numbers each time. Throws Error for a bad spec, and for tables too large to be examples.
-std::vector<Table> made_up_tables(std::string_view spec, const AttentionShape& shape);
+std::vector<SchemeTable> made_up_tables(std::string_view spec, const AttentionShape& shape);
 
 // Finds them by name, as long as they live.
-TensorLookup lookup_in(const std::vector<Table>& tables);
+TensorLookup lookup_in(const std::vector<SchemeTable>& tables);
 
 }  // namespace ordinal

@@ -58,7 +58,7 @@ std::shared_ptr<const ordinal::Model> model_with_everything(int64_t n_heads = 4,
   ordinal::ModelDraft draft = test::random_model(random);
   std::set<std::string> names;
   for (const std::string& spec : specs())
-    for (const ordinal::Table& table : made_up_tables(spec, attention_shape(c, kTrained))) {
+    for (const ordinal::SchemeTable& table : made_up_tables(spec, attention_shape(c, kTrained))) {
       if (!names.insert(table.name).second) continue;
       draft.tensors.push_back(test::tensor_of(table.name, table.shape, table.values));
       draft.tensors.back().is_table = true;
@@ -332,9 +332,9 @@ TEST_CASE("contract: a scheme reads the tensors it declares, all of them and no 
     shape.length = length;
     for_every_spec([&](const std::string& spec) {
       if (spec.find("layers=1:shaw") != std::string::npos) return;  // its tables are those of all its parts
-      std::vector<ordinal::Table> tables = made_up_tables(spec, shape);
+      std::vector<ordinal::SchemeTable> tables = made_up_tables(spec, shape);
       std::set<std::string> asked, declared;
-      for (const ordinal::Table& table : tables) declared.insert(table.name);
+      for (const ordinal::SchemeTable& table : tables) declared.insert(table.name);
       const ordinal::TensorLookup lookup = lookup_in(tables);
       const auto make_of = [&](const ordinal::TensorLookup& from) { return make_position_scheme(spec, shape, from); };
       const Scheme scheme = make_of([&](std::string_view name) {
@@ -345,7 +345,7 @@ TEST_CASE("contract: a scheme reads the tensors it declares, all of them and no 
       const std::vector<std::string> found = names_of(scheme->facts().tensors);
       CHECK(std::set(found.begin(), found.end()) == declared);
       const int64_t reach = std::min(length, scheme->max_positions());
-      for (ordinal::Table& table : tables) {
+      for (ordinal::SchemeTable& table : tables) {
         CAPTURE(table.name);
         const std::string error = test::error_of(
             [&] { make_of([&](std::string_view name) { return name == table.name ? nullptr : lookup(name); }); });

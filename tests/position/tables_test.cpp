@@ -8,10 +8,10 @@ namespace {
 
 using ordinal::any_size;
 using ordinal::random_of;
-using ordinal::Table;
+using ordinal::SchemeTable;
 using ordinal::TableForm;
 
-std::vector<std::vector<Table>> read(const std::vector<TableForm>& forms, const test::Tables& tables) {
+std::vector<std::vector<SchemeTable>> read(const std::vector<TableForm>& forms, const test::Tables& tables) {
   const ordinal::ParamReader params(ordinal::parse_position_spec("made"));
   return ordinal::TableReader(params, test::small_shape(), tables.lookup()).read(forms);
 }
@@ -68,7 +68,7 @@ TEST_CASE("tables: an optional one may be absent, but not of another form") {
 TEST_CASE("tables: made-up ones are the same each time, of every layer, and small") {
   const auto tables = ordinal::made_up_tables("shaw:clip=3;layers=1:t5_bias", test::small_shape());
   std::vector<std::string> names;
-  for (const Table& table : tables) names.push_back(table.name);
+  for (const SchemeTable& table : tables) names.push_back(table.name);
   CHECK(names == std::vector<std::string>{"blk.0.attn_rel_k.weight", "blk.1.attn_rel_k.weight",
                                           "blk.0.attn_rel_v.weight", "blk.1.attn_rel_v.weight", "attn_rel_b.weight"});
   CHECK(tables[0].shape == std::vector<int64_t>{7, 4});

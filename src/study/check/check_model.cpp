@@ -60,7 +60,7 @@ class Builder {
     };
     draft_.tensors.push_back({name, std::move(shape), Dtype::f32, read});
   }
-  void add(Table table) {
+  void add(SchemeTable table) {
     const int64_t cols = table.shape.back();
     const auto read = [values = std::move(table.values), cols](int64_t first, int64_t count, float* out) {
       std::copy_n(values.begin() + first * cols, count * cols, out);
@@ -113,7 +113,7 @@ std::shared_ptr<const Model> make_check_model(std::string_view spec, int64_t n_l
       build.matrix(tensor.name, tensor.shape[0], tensor.shape[1], turns_to_scores(tensor) ? 1.2 : 1);
   });
 
-  for (Table& table : made_up_tables(spec, attention_shape(c, c.max_seq_len))) build.add(std::move(table));
+  for (SchemeTable& table : made_up_tables(spec, attention_shape(c, c.max_seq_len))) build.add(std::move(table));
   return Model::bind(write_model_in_memory(draft, "a random model"));
 }
 

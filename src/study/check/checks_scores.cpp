@@ -1,10 +1,11 @@
 // checks_scores.cpp: see checks_scores.h.
 #include "study/check/checks_scores.h"
-#include "base/random_numbers.h"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
+
+#include "base/random_numbers.h"
 
 namespace ordinal {
 namespace {

@@ -1,11 +1,12 @@
 // checks_sinusoid.cpp: see checks_sinusoid.h.
 #include "study/check/checks_sinusoid.h"
-#include "base/random_numbers.h"
 
 #include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
+
+#include "base/random_numbers.h"
 
 namespace ordinal {
 namespace {

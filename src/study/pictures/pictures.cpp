@@ -68,9 +68,9 @@ std::shared_ptr<const PositionScheme> make_picture_scheme(const PictureInput& in
                                                           const std::string& spec) {
   if (input.model)
     return make_position_scheme(spec, shape, [&](std::string_view name) { return input.model->file().find(name); });
-  const std::vector<Table> tables = made_up_tables(spec, shape);
+  const std::vector<SchemeTable> tables = made_up_tables(spec, shape);
   if (!tables.empty() && !input.example) {
-    const std::string lacking = joined(tables, ", ", &Table::name);
+    const std::string lacking = joined(tables, ", ", &SchemeTable::name);
     throw Error("a picture of " + escaped(spec) + " needs tensors, and there is no model", lacking, "no -m",
                 "-m MODEL with these tensors, or --example for made-up ones");
   }
