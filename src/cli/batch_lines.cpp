@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/words.h"
+#include "format/checksum.h"
 #include "ordinal/error.h"
 
 namespace ordinal::cli {
@@ -177,6 +178,16 @@ Written parse_result(const TextLine& line, const std::string& name) {
   return written;
 }
 
+// One checksum for all tensors, of those that the file records.
+std::string weights_of(const ModelFile& file) {
+  Checksum all;
+  for (const TensorView& tensor : file.tensors()) {
+    const std::string own = std::string(tensor.name) + '=' + file.recorded_checksum(tensor.name) + '\n';
+    all.add(std::as_bytes(std::span(own)));
+  }
+  return checksum_text(all.value());
+}
+
 // Names the first setting that differs.
 template <class Refuse>
 void same_settings(const std::string& expected, const std::string& found, const Refuse& refuse) {
@@ -193,7 +204,7 @@ void same_settings(const std::string& expected, const std::string& found, const 
 
 }  // namespace
 
-std::string settings_of(const GenerateRequest& request, const GenerateCommand& command) {
+std::string settings_of(const GenerateRequest& request, const GenerateCommand& command, const BatchInput& input) {
   const GenerateOptions& o = request.options;
   const SamplerOptions& s = o.sampler;
   JsonWriter json;
@@ -215,7 +226,9 @@ std::string settings_of(const GenerateRequest& request, const GenerateCommand& c
   json.add("overflow", command.overflow);
   json.add("keep", o.keep);
   json.add("logprobs", o.logprobs);
+  json.add("context", input.context);
   json.add("kv_dtype", command.run.kv_dtype);
+  json.add("weights", input.weights);
   json.end_object();
   return json.take();
 }
@@ -227,7 +240,7 @@ void BatchInput::seed_from(uint64_t seed) {
 
 BatchInput parse_batch(std::string_view text, std::string name, const GenerateCommand& command,
                        const OpenedModel& opened, const Session& session) {
-  BatchInput input{std::move(name), {}, {}};
+  BatchInput input{std::move(name), session.capacity(), weights_of(opened.model->file()), {}, {}};
   TextLines lines(text);
   while (const std::optional<TextLine> line = lines.next()) {
     if (line->text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
@@ -264,7 +277,10 @@ BatchDone parse_results(std::string_view text, const std::string& name, const Ba
     same("the id", asked.id, written.id);
     same("the model", model, written.model);
     same("the position scheme", position, written.position);
-    if (!written.settings.empty()) same_settings(settings_of(request, command), written.settings, refuse);
+    if (written.settings.empty())
+      ++done.without_settings;
+    else
+      same_settings(settings_of(request, command, input), written.settings, refuse);
     if (written.prompt != request.prompt)
       refuse("the prompt differs", "the prompt_ids of " + input.name + ", line " + std::to_string(asked.line),
              "others");

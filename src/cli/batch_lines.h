@@ -19,8 +19,10 @@ struct BatchLine {
 };
 
 struct BatchInput {
-  std::string name;                    // of the file, for messages
-  std::vector<BatchLine> lines;        // blank ones left out
+  std::string name;                       // of the file, for messages
+  int64_t context = 0;                    // tokens that a text can hold
+  std::string weights;                    // a checksum of the model's tensors
+  std::vector<BatchLine> lines;           // blank ones left out
   std::vector<GenerateRequest> requests;  // one a line
 
   // Lines that do not say their seed get this and counting, so that equal prompts have results of their own.
@@ -31,18 +33,20 @@ struct BatchInput {
 BatchInput parse_batch(std::string_view text, std::string name, const GenerateCommand& command,
                        const OpenedModel& opened, const Session& session);
 
-// Everything but the seed that decides what a request gives, as a JSON object; it stands in every result.
-std::string settings_of(const GenerateRequest& request, const GenerateCommand& command);
+// What decides what a request gives, beside its prompt, seed and position scheme, as a JSON object; it stands in every
+// result.
+std::string settings_of(const GenerateRequest& request, const GenerateCommand& command, const BatchInput& input);
 
 // What a file of results holds of those of a batch.
 struct BatchDone {
   size_t count = 0;              // the first so many are there
   size_t bytes = 0;              // of these; what follows is half a line
   std::optional<uint64_t> seed;  // the first of the run that wrote them, if any took it from there
+  size_t without_settings = 0;   // of those, written before results had settings
 };
 
-// Throws Error for a whole line that is not the result of the batch's line, by its prompt, seed, model, position scheme
-// or settings. Lines of before settings were written are taken without.
+// Throws Error for a whole line that is not the result of the batch's line, naming what differs: prompt, seed, model,
+// position scheme or one of the settings. A line without settings is compared by the others.
 BatchDone parse_results(std::string_view text, const std::string& name, const BatchInput& input,
                         const GenerateCommand& command, const std::string& model, const std::string& position);
 

@@ -200,15 +200,15 @@ void say_how_it_ended(const std::vector<Generation>& results, const GenerateComm
   if (full > 0)
     notes.say("stopped: the context of " + std::to_string(capacity) + " tokens is full" +
               (results.size() > 1 ? " (" + std::to_string(full) + " samples)" : ""));
-  int64_t prefilled = 0, decoded = 0;
-  double prefill_ms = 0, decode_ms = 0;  // samples run side by side
+  const GenerateTimings& first = results.front().timings;  // the others take over its prompt
+  int64_t decoded = 0;
+  double decode_ms = 0;  // samples run side by side
   for (const Generation& result : results) {
-    prefilled += result.timings.prefill_tokens;
-    prefill_ms += result.timings.prefill_ms;
     decoded += result.timings.decode_tokens;
     decode_ms = std::max(decode_ms, result.timings.decode_ms);
   }
-  notes.line("ordinal: load " + report::fixed(opened.load_ms, 1) + " ms, prompt " + rate(prefilled, prefill_ms) +
+  notes.line("ordinal: load " + report::fixed(opened.load_ms, 1) + " ms, prompt " +
+             rate(first.prefill_tokens, first.prefill_ms) +
              (results.size() > 1
                   ? ", " + std::to_string(decoded) + " new tokens in " + std::to_string(results.size()) + " samples"
                   : ", decode " + rate(decoded, decode_ms)));

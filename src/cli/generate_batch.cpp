@@ -136,7 +136,7 @@ int run_generate_batch(GenerateCommand& o) {
   const OpenedModel opened = open_model(o.model, notes);
   check_generate_options(o.generate, opened.model->config().vocab_size);
   const int64_t at_once = std::min<int64_t>(o.parallel.value_or(kParallel), std::ranges::count(text, '\n') + 1);
-  const SessionNeeds needs{.n_sessions = at_once + 1};  // and one for what all prompts begin with
+  const SessionNeeds needs{.n_sessions = at_once};
   Session session = open_session(opened, o.run, needs, notes);
   if (!o.keep) o.generate.keep = default_keep(session.capacity());
 
@@ -151,6 +151,9 @@ int run_generate_batch(GenerateCommand& o) {
   if (done.count > 0)
     notes.say(std::to_string(done.count) + " of " + std::to_string(total) + " results are in " + *o.output +
               " already");
+  if (done.without_settings > 0)
+    notes.say(std::to_string(done.without_settings) +
+              " of them do not say their settings, so only prompt, seed, model and position scheme were compared");
   if (total == 0) notes.say(name + " holds no prompts");
   const bool seed_matters = std::ranges::any_of(input.lines, [](const BatchLine& line) { return !line.seeded; });
   if (!o.seed && seed_matters && done.count < total)
@@ -167,7 +170,7 @@ int run_generate_batch(GenerateCommand& o) {
     const GenerateRequest& request = left[static_cast<size_t>(index)];
     const Generated report = report_of(result, opened, session, request.prompt, o.logprobs.has_value());
     watch.finished(index, result);
-    results.write_line(report::to_json(report, line.line, line.id, settings_of(request, o)) + "\n");
+    results.write_line(report::to_json(report, line.line, line.id, settings_of(request, o, input)) + "\n");
   };
   const int64_t count = generate_batch(session, opened.tokenizer.get(), left, o.parallel.value_or(kParallel), events);
   const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

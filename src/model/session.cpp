@@ -169,6 +169,21 @@ Session Session::fork() const {
   return Session(std::move(copy));
 }
 
+void SessionInside::take_over(Session& to, const Session& from, int64_t length) {
+  if (&to == &from) return to.rewind(length);
+  const SessionState& source = *from.state_;
+  SessionState& state = *to.state_;
+  const SessionOptions &a = source.options, &b = state.options;
+  if (source.model != state.model || source.scheme->spec() != state.scheme->spec() || a.capacity != b.capacity ||
+      a.first_position != b.first_position || a.kv_dtype != b.kv_dtype || length < 0 || length > source.length)
+    throw Error("a session cannot take over what this one holds",
+                "one model, position scheme, capacity and kind of number, and tokens that are there",
+                source.scheme->spec() + ", " + std::to_string(length) + " of " + std::to_string(source.length) +
+                    " tokens, for " + state.scheme->spec());
+  state.cache.copy_from(source.cache, length);
+  state.length = length;
+}
+
 std::span<const std::span<const float>> Session::evaluate_together(std::span<const Part> parts) {
   if (parts.empty()) return {};
   SessionState& lead = *parts.front().session->state_;
