@@ -47,13 +47,24 @@ struct SchemeParam {
   std::string allowed;    // "half, interleaved"; "a number above 0"
 };
 
+// A tensor that a scheme reads.
+struct SchemeTensor {
+  std::string name;            // "attn_rel_b.weight", "blk.0.attn_rel_k.weight"; for a scheme that was only described,
+                               // "blk.N.attn_rel_k.weight" where each layer has one or all share "attn_rel_k.weight"
+  std::vector<int64_t> shape;  // as it is; as an example of it could be, for a scheme that was only described
+  bool is_optional = false;    // read where the model has it
+};
+
 // What is known of a scheme that was made: nothing that is in effect is left for a reader to guess.
 struct SchemeFacts {
-  std::string spec;                  // canonical: parameters in the scheme's order, those at their default left out
-  std::string kind;                  // as in SchemeInfo
-  std::vector<SchemeParam> params;   // in the scheme's order
-  std::vector<std::string> remarks;  // what follows from them: "context 1024 -> 4096"
-  std::vector<std::string> tensors;  // names of the tensors it reads
+  std::string spec;                        // canonical: in the scheme's order, parameters at their default left out
+  std::string kind;                        // as in SchemeInfo
+  std::vector<SchemeParam> params = {};    // in the scheme's order
+  std::vector<std::string> remarks = {};   // what follows from them: "context 1024 -> 4096"
+  std::vector<SchemeTensor> tensors = {};  // those it reads
+
+  // The value of a parameter, or `otherwise` when the scheme has none of that name.
+  std::string param(std::string_view key, std::string_view otherwise = "") const;
 };
 
 // Why a scheme has a last position, and what goes further; for errors.
@@ -71,6 +82,9 @@ class PositionScheme {
  public:
   static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
+  PositionScheme() = default;
+  // For a scheme that a program brings itself (SessionOptions::scheme): what reports are to say of it.
+  explicit PositionScheme(SchemeFacts facts) : facts_(std::move(facts)) {}
   virtual ~PositionScheme() = default;
 
   // One past the largest position the scheme can express.
@@ -89,7 +103,8 @@ class PositionScheme {
   // weights [site.key_positions.size()] after softmax; out [head_dim], the mix of values so far.
   virtual void add_to_values(const AttentionSite& site, std::span<const float> weights, std::span<float> out) const;
 
-  // The spec in canonical form: the same scheme for any session of the same model.
+  // The spec in canonical form: the same scheme for any session of the same model. Of a scheme that a program brings
+  // itself, what its constructor was told, so perhaps nothing.
   const std::string& spec() const { return facts_.spec; }
   const SchemeFacts& facts() const { return facts_; }
 
@@ -109,8 +124,8 @@ using TensorLookup = std::function<const TensorView*(std::string_view)>;
 std::shared_ptr<const PositionScheme> make_position_scheme(std::string_view spec, const AttentionShape& shape,
                                                            const TensorLookup& lookup);
 
-// What the scheme of this spec can be told, without its tensors: value and default of every parameter, remarks and
-// the tensors it asks for first. A parameter that is required may be missing. Throws Error for a bad spec.
+// What the scheme of this spec can be told, without a model: value and default of every parameter, remarks and the
+// tensors it reads. A parameter that is required may be missing. Throws Error for a bad spec.
 SchemeFacts describe_position_scheme(std::string_view spec, const AttentionShape& shape);
 
 // Whether two schemes do the same to a model of this shape, bit for bit, at all positions below `length`, found by
@@ -138,13 +153,15 @@ struct SchemeInfo {
   std::string_view name;
   std::string_view kind;     // "absolute", "relative", or "lab": an absolute one that is known to be a bad idea
   std::string_view acts_on;  // the hooks it has: "embedding", "q and k", "scores", "values"
-  std::string_view tensors;  // those it needs, "" for none
   std::string_view source;   // where it was published
   std::string_view summary;  // one line
 };
 std::span<const SchemeInfo> position_schemes();
 
-// The values of rope's parameter `scaling`, for lists and help; `tensors` and `source` as above.
+// The values of rope's parameter `scaling`, for lists and help.
 std::span<const SchemeInfo> rope_scalings();
+
+// The names of those that run in any model, lab ones left out. What others need says describe_position_scheme().
+std::vector<std::string> schemes_without_tensors();
 
 }  // namespace ordinal

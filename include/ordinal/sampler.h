@@ -10,6 +10,10 @@
 
 namespace ordinal {
 
+// Which tokens the penalties count as seen. `usual` is what most programs do: repetition counts the prompt and the new
+// tokens (Hugging Face, vLLM, llama.cpp), presence and frequency the new ones alone (OpenAI, vLLM).
+enum class Penalize : uint8_t { usual, all, new_only };
+
 // Applied in the order of the fields. Defaults change nothing.
 struct SamplerOptions {
   std::vector<std::pair<TokenId, float>> logit_bias = {};  // added first
@@ -17,6 +21,7 @@ struct SamplerOptions {
                                     // (Keskar et al. 2019, arXiv:1909.05858); once a token, however often seen
   float presence_penalty = 0.0f;    // subtracted once from every seen token
   float frequency_penalty = 0.0f;   // subtracted as often as a token was seen
+  Penalize penalize = Penalize::usual;
   int64_t penalty_window = -1;      // how many of the last tokens count as seen, -1 for all
   float temperature = 1.0f;         // >= 0; 0 is greedy, ties to the lowest id
   int64_t top_k = 0;                // keep the k best, 0 for all
@@ -38,7 +43,7 @@ class Sampler {
   // Throws Error naming the option that is out of range (NaN included) or the biased id outside the vocabulary.
   Sampler(SamplerOptions options, int64_t vocab_size);
 
-  // Counts tokens as seen; sample() does this for what it returns.
+  // Counts tokens of the prompt as seen; sample() does this, as new ones, for what it returns.
   void observe(std::span<const TokenId> tokens);
 
   // Draws the next token. Throws Error when logits hold NaN or +infinity, or leave nothing to choose.
@@ -63,6 +68,7 @@ class Sampler {
   int64_t vocab_size_;
   uint64_t state_;
   std::vector<TokenId> seen_;
+  size_t n_prompt_ = 0;  // of seen_, the first so many
 };
 
 // log p of every token, natural logarithm, without any option applied; accumulated in double.

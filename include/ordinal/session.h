@@ -32,11 +32,14 @@ using Observer = std::function<void(const Observed&)>;
 
 struct SessionOptions {
   std::string position = "native";  // spec of the scheme
-  int64_t capacity = 0;             // most tokens held at once; 0: the trained length
-  int64_t first_position = 0;       // position of the first token
-  int n_threads = 0;                // 0: as OpenMP's variables say, no more than there are processors
-  int64_t chunk = 256;              // most rows of one forward pass
-  Dtype kv_dtype = Dtype::f32;      // kind that keys and values are kept in; f16 and bf16 take half the memory
+  // A scheme that the program brings itself, in place of a spec; `position` stays "native" or is the scheme's spec().
+  // It has to fit the model, whose layers, heads and widths its hooks are given. It may serve several sessions.
+  std::shared_ptr<const PositionScheme> scheme = {};
+  int64_t capacity = 0;         // most tokens held at once; 0: the trained length
+  int64_t first_position = 0;   // position of the first token
+  int n_threads = 0;            // 0: as OpenMP's variables say, no more than there are processors
+  int64_t chunk = 256;          // most rows of one forward pass
+  Dtype kv_dtype = Dtype::f32;  // kind that keys and values are kept in; f16 and bf16 take half the memory
   Observer observer = {};
 };
 
@@ -52,13 +55,15 @@ class Session {
   // Receives the logits [V] of row `row` (0 is the first token of the call); the span is valid during the call.
   using LogitsSink = std::function<void(int64_t row, std::span<const float> logits)>;
 
-  // Throws Error for options that do not fit the model (capacity past the scheme's last position among them).
+  // Throws Error for options that do not fit the model (capacity past the scheme's last position among them), or each
+  // other (a scheme, and a spec that is not its own).
   explicit Session(std::shared_ptr<const Model> model, SessionOptions options = {});
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
   const Model& model() const;
+  std::shared_ptr<const Model> share_model() const;
   const PositionScheme& scheme() const;
   const SessionOptions& options() const;
   int64_t length() const;       // tokens in the cache
@@ -78,13 +83,14 @@ class Session {
   // A second timeline with the same past.
   Session fork() const;
 
-  // One forward pass over rows of several sessions of one model; row counts may differ, and each session gets what
-  // evaluate() would have given it, bit for bit. Result i: the logits of the last token of part i. All of it is valid
-  // until the next call on any of the sessions. Throws Error, leaving all sessions as they were, for sessions of
-  // different models or a session named twice.
+  // One forward pass over rows of several sessions of one model; row counts and position schemes may differ, and each
+  // session gets what evaluate() would have given it, bit for bit. The results: the logits of the last `wanted` tokens
+  // of each part, part after part. All of it is valid until the next call on any of the sessions. Throws Error, leaving
+  // all sessions as they were, for sessions of different models or a session named twice.
   struct Part {
     Session* session;
     std::span<const TokenId> tokens;
+    int64_t wanted = 1;  // 1 to as many as there are tokens
   };
   static std::span<const std::span<const float>> evaluate_together(std::span<const Part> parts);
 

@@ -15,6 +15,10 @@ using TokenId = int32_t;
 // Outputs stored together in a panel; a lane of a panel is one output of a weight matrix.
 inline constexpr int64_t kPanelLanes = 32;
 
+// How many panels hold so many outputs, and how many lanes they have.
+constexpr int64_t panels_of(int64_t outputs) { return (outputs + kPanelLanes - 1) / kPanelLanes; }
+constexpr int64_t whole_panels(int64_t outputs) { return panels_of(outputs) * kPanelLanes; }
+
 // How one number, or one block of them, is stored. The order is the order of kDtypes.
 enum class Dtype : uint8_t { f32, f16, bf16, q8_0, q4_0 };
 
@@ -33,18 +37,19 @@ inline constexpr const DtypeInfo& dtype_info(Dtype dtype) { return kDtypes[stati
 // The kind called `name`. Throws Error, listing the kinds there are.
 Dtype dtype_from_name(std::string_view name);
 
-// How a tensor of shape [N, K] (or [K]) lies in memory.
+// How a tensor of shape [N, K] (or [K], or [M, N, K]) lies in memory.
 //   rows    row-major, as written
-//   panels  [ceil(N/32)][K][32]: 32 outputs side by side, so a register lane is one output and a sum over K runs in
+//   panels  [N, K] as [ceil(N/32)][K][32]: 32 outputs side by side, so a register lane is one output and a sum over K
+//   runs in
 //           order; lanes past N hold 0. Block kinds keep their blocks along K: see src/format/README.md.
 enum class Layout : uint8_t { rows, panels };
 inline constexpr std::array<std::string_view, 2> kLayouts = {"rows", "panels"};
 
 // Bytes of a tensor of this kind, shape and layout. Throws Error when a size is not positive, when the product leaves
-// 63 bits, or when a block kind is not in panels.
+// 63 bits, when a block kind is not in panels, or what is in panels has more than two dimensions.
 int64_t tensor_bytes(Dtype dtype, Layout layout, std::span<const int64_t> shape);
 
-// A tensor that somebody else keeps alive (a mapped file, as a rule). One or two dimensions: [K] or [N, K].
+// A tensor that somebody else keeps alive (a mapped file, as a rule). One to three dimensions: [K], [N, K], [M, N, K].
 struct TensorView {
   std::string name;
   Dtype dtype = Dtype::f32;

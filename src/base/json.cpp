@@ -61,7 +61,7 @@ struct JsonData {
     std::ranges::sort(keys);
     const auto twice = std::ranges::adjacent_find(keys, {}, [](const auto& key) { return key.first; });
     if (twice != keys.end())
-      fail(twice[1].second->begin_, "has a key twice", "each key of an object once", quoted(twice->first));
+      fail(twice[1].second->begin_, "has a key twice", "each key of an object once", in_quotes(twice->first));
   }
 
  private:
@@ -322,7 +322,7 @@ const Json& array(const Json& value, const std::string& what) {
 }
 
 std::string shown(const Json& value) {
-  if (value.is_string()) return quoted(value.view());
+  if (value.is_string()) return in_quotes(value.view());
   if (value.is_object()) return value.empty() ? "{}" : "an object";
   if (value.is_array()) return value.empty() ? "[]" : "an array";
   return std::string(value.raw().substr(0, 60));
@@ -345,8 +345,6 @@ void JsonWriter::raw(std::string_view json) {
 void JsonWriter::value(std::string_view text) { raw(dumped(std::string(text))); }
 void JsonWriter::value(double number) { raw(dumped(number)); }
 
-void JsonWriter::value(float number) {
-  raw(std::isfinite(number) ? shortest(number) : "null");
-}
+void JsonWriter::value(float number) { raw(std::isfinite(number) ? shortest(number) : "null"); }
 
 }  // namespace ordinal

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/words.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
@@ -20,26 +21,29 @@ void require_plain(Dtype dtype) {
 }  // namespace
 
 Dtype dtype_from_name(std::string_view name) {
-  std::string names;
-  for (size_t i = 0; i < kDtypes.size(); ++i) {
+  for (size_t i = 0; i < kDtypes.size(); ++i)
     if (kDtypes[i].name == name) return static_cast<Dtype>(i);
-    names += (names.empty() ? "" : ", ") + std::string(kDtypes[i].name);
-  }
-  throw Error("unknown kind of number '" + std::string(name) + "'", names, std::string(name));
+  throw Error("unknown kind of number '" + std::string(name) + "'", joined(kDtypes, ", ", &DtypeInfo::name),
+              std::string(name));
 }
 
 int64_t tensor_bytes(Dtype dtype, Layout layout, std::span<const int64_t> shape) {
   const DtypeInfo& info = dtype_info(dtype);
   const Error too_large("a tensor's size does not fit", "at most 2^63 - 1 bytes");
-  if (shape.empty() || shape.size() > 2)
-    throw Error("a tensor has a shape the engine does not know", "one or two dimensions", std::to_string(shape.size()));
+  const size_t most = layout == Layout::panels ? 2 : 3;
+  if (shape.empty() || shape.size() > most)
+    throw Error("a tensor has a shape the engine does not know",
+                most == 2 ? "one or two dimensions, in panels" : "one to three dimensions",
+                std::to_string(shape.size()));
   for (const int64_t size : shape)
     if (size <= 0) throw Error("a tensor has an empty dimension", "sizes of 1 or more", std::to_string(size));
 
-  int64_t n = shape.size() == 2 ? shape[0] : 1, k = shape.back();
+  int64_t n = 1, k = shape.back();
+  for (const int64_t size : shape.first(shape.size() - 1))
+    if (!multiply(n, size, &n)) throw too_large;
   if (layout == Layout::panels) {
     if (n > INT64_MAX - kPanelLanes) throw too_large;
-    n = (n + kPanelLanes - 1) / kPanelLanes * kPanelLanes;
+    n = whole_panels(n);
   } else if (info.block_items != 1) {
     throw Error("a tensor of kind " + std::string(info.name) + " must be in panels", "layout panels", "layout rows");
   }

@@ -47,7 +47,7 @@ std::string escaped(std::string_view bytes) {
   return text;
 }
 
-std::string quoted(std::string_view bytes) {
+std::string in_quotes(std::string_view bytes) {
   constexpr size_t kLimit = 80;
   if (bytes.size() <= kLimit) return "'" + escaped(bytes) + "'";
   size_t cut = kLimit;

@@ -17,7 +17,7 @@ namespace ordinal {
 std::string escaped(std::string_view bytes);
 
 // The same in quotes, cut short.
-std::string quoted(std::string_view bytes);
+std::string in_quotes(std::string_view bytes);
 
 // 1234567 as "1,234,567"; "1 byte", "12,345 bytes".
 std::string grouped(int64_t number);

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/words.h"
+#include "format/checksum.h"
 #include "ordinal/error.h"
 
 namespace ordinal::cli {
@@ -106,7 +107,7 @@ class LineParser {
   }
 
   BatchLine line() { return std::move(line_); }
-  BatchRequest request() { return std::move(request_); }
+  GenerateRequest request() { return std::move(request_); }
 
  private:
   std::string place(const Json& value) const { return name_ + ", " + value.place(); }
@@ -133,7 +134,7 @@ class LineParser {
                   std::to_string(length) + " tokens",
                   "a shorter prompt, --overflow slide, or --ctx " + std::to_string(length) +
                       " where the position scheme allows");
-    check_batch_request(request_, session_, opened_.tokenizer.get());
+    check_request(request_, session_, opened_.tokenizer.get());
   }
 
   const JsonDocument document_;
@@ -142,7 +143,7 @@ class LineParser {
   const OpenedModel& opened_;
   const Session& session_;
   BatchLine line_;
-  BatchRequest request_;
+  GenerateRequest request_;
   std::optional<std::string> text_;
 };
 
@@ -150,7 +151,7 @@ class LineParser {
 struct Written {
   int64_t line = 0;
   uint64_t seed = 0;
-  std::string id, model, position;
+  std::string id, model, position, settings;
   std::vector<TokenId> prompt;
 };
 
@@ -168,6 +169,8 @@ Written parse_result(const TextLine& line, const std::string& name) {
       written.model = text(value, "the model");
     else if (key == "position")
       written.position = text(value, "the position scheme");
+    else if (key == "settings")
+      written.settings = value.raw();
     else if (key == "prompt_ids")
       for (const Json& id : array(value, "the prompt's ids"))
         written.prompt.push_back(whole_number_32(id, "a token id"));
@@ -175,7 +178,60 @@ Written parse_result(const TextLine& line, const std::string& name) {
   return written;
 }
 
+// One checksum for all tensors, of those that the file records.
+std::string weights_of(const ModelFile& file) {
+  Checksum all;
+  for (const TensorView& tensor : file.tensors()) {
+    const std::string own = std::string(tensor.name) + '=' + file.recorded_checksum(tensor.name) + '\n';
+    all.add(std::as_bytes(std::span(own)));
+  }
+  return checksum_text(all.value());
+}
+
+// Names the first setting that differs.
+template <class Refuse>
+void same_settings(const std::string& expected, const std::string& found, const Refuse& refuse) {
+  if (expected == found) return;
+  const JsonDocument wanted = parse_json(expected, "settings"), there = parse_json(found, "settings");
+  for (const auto& [key, value] : object(wanted, "the settings").items()) {
+    std::string other = "nothing";
+    for (const auto& [name, stated] : object(there, "the settings").items())
+      if (name == key) other = stated.raw();
+    if (other != value.raw()) refuse("the setting " + std::string(key) + " differs", std::string(value.raw()), other);
+  }
+  refuse("its settings differ", expected, found);
+}
+
 }  // namespace
+
+std::string settings_of(const GenerateRequest& request, const GenerateCommand& command, const BatchInput& input) {
+  const GenerateOptions& o = request.options;
+  const SamplerOptions& s = o.sampler;
+  JsonWriter json;
+  json.begin_object();
+  json.add("n", o.max_new_tokens);
+  json.add("temp", s.temperature);
+  json.add("top_k", s.top_k);
+  json.add("typical", s.typical_p);
+  json.add("top_p", s.top_p);
+  json.add("min_p", s.min_p);
+  json.add("repetition_penalty", s.repetition_penalty);
+  json.add("presence_penalty", s.presence_penalty);
+  json.add("frequency_penalty", s.frequency_penalty);
+  json.add("penalize", command.penalize);
+  json.add("penalty_window", s.penalty_window);
+  json.add("logit_bias", command.logit_bias);
+  json.add("stop", o.stop);
+  json.add("ignore_eos", o.ignore_eos);
+  json.add("overflow", command.overflow);
+  json.add("keep", o.keep);
+  json.add("logprobs", o.logprobs);
+  json.add("context", input.context);
+  json.add("kv_dtype", command.run.kv_dtype);
+  json.add("weights", input.weights);
+  json.end_object();
+  return json.take();
+}
 
 void BatchInput::seed_from(uint64_t seed) {
   for (size_t i = 0; i < lines.size(); ++i)
@@ -184,7 +240,7 @@ void BatchInput::seed_from(uint64_t seed) {
 
 BatchInput parse_batch(std::string_view text, std::string name, const GenerateCommand& command,
                        const OpenedModel& opened, const Session& session) {
-  BatchInput input{std::move(name), {}, {}};
+  BatchInput input{std::move(name), session.capacity(), weights_of(opened.model->file()), {}, {}};
   TextLines lines(text);
   while (const std::optional<TextLine> line = lines.next()) {
     if (line->text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
@@ -197,7 +253,7 @@ BatchInput parse_batch(std::string_view text, std::string name, const GenerateCo
 }
 
 BatchDone parse_results(std::string_view text, const std::string& name, const BatchInput& input,
-                        std::optional<uint64_t> seed, const std::string& model, const std::string& position) {
+                        const GenerateCommand& command, const std::string& model, const std::string& position) {
   BatchDone done;
   TextLines lines(text);
   while (const std::optional<TextLine> line = lines.next()) {
@@ -212,20 +268,24 @@ BatchDone parse_results(std::string_view text, const std::string& name, const Ba
              std::to_string(input.lines.size()) + " lines, as many as prompts in " + input.name, "one more");
     const Written written = parse_result(*line, name);
     const BatchLine& asked = input.lines[done.count];
-    const BatchRequest& request = input.requests[done.count];
+    const GenerateRequest& request = input.requests[done.count];
     const auto same = [&](const char* what, const std::string& expected, const std::string& found) {
       if (expected != found)
-        refuse(std::string(what) + " differs", expected, found.empty() ? "nothing" : ordinal::quoted(found));
+        refuse(std::string(what) + " differs", expected, found.empty() ? "nothing" : in_quotes(found));
     };
     same("the line", std::to_string(asked.line), std::to_string(written.line));
     same("the id", asked.id, written.id);
     same("the model", model, written.model);
     same("the position scheme", position, written.position);
+    if (written.settings.empty())
+      ++done.without_settings;
+    else
+      same_settings(settings_of(request, command, input), written.settings, refuse);
     if (written.prompt != request.prompt)
       refuse("the prompt differs", "the prompt_ids of " + input.name + ", line " + std::to_string(asked.line),
              "others");
     // The run drew its lines' seeds from one, which the first line without a seed of its own gives away.
-    if (!asked.seeded && !done.seed) done.seed = seed.value_or(written.seed - done.count);
+    if (!asked.seeded && !done.seed) done.seed = command.seed.value_or(written.seed - done.count);
     same("the seed", std::to_string(asked.seeded ? request.options.sampler.seed : *done.seed + done.count),
          std::to_string(written.seed));
     ++done.count;

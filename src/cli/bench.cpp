@@ -27,7 +27,7 @@ std::string table_of(const std::vector<Measured>& rows) {
   return report::table(cells, "llllrrrrrrrrrrrr");
 }
 
-struct Options {
+struct BenchCommand {
   ModelOptions model;
   std::vector<std::string> shapes, dtypes = {"f32"}, kv_dtypes = {"f32"};
   std::vector<int64_t> threads = {available_threads()}, prompts = {512}, depths = {0}, sequences = {1};
@@ -35,7 +35,7 @@ struct Options {
   bool json = false, quiet = false;
 };
 
-void define(Parser& parser, Options& o) {
+void define(Parser& parser, BenchCommand& o) {
   o.model.add_to(parser);
   parser.list("--shape", o.shapes,
               "random weights of a shape in place of a model: " + joined(bench_shapes(), ", ", &BenchShape::name));
@@ -88,7 +88,7 @@ struct Runner {
 }  // namespace
 
 int run_bench(Arguments arguments) {
-  Options o;
+  BenchCommand o;
   Parser parser("bench",
                 "Measures prefill and decode, beside what this machine's memory, multiply-add and integer units give. "
                 "Where an option takes a LIST, as 1,2, every combination has a row. GB/s counts the weights, keys and "

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kDefaultPrompt = "Once upon a time there lived";
 
-struct Options {
+struct CompareCommand {
   ModelOptions model;
   TextOptions texts;
   CompareOptions compare;
@@ -64,7 +64,7 @@ std::vector<SchemePicture> pictures_of(const Compared& result, const OpenedModel
 }  // namespace
 
 int run_compare(Arguments arguments) {
-  Options o;
+  CompareCommand o;
   Parser parser("compare",
                 "Runs the same weights and text under several position schemes, side by side, and says what each does "
                 "to the loss, inside the trained length and beyond. Each row says whether the weights were trained for "

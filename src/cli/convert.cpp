@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "base/words.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/parser.h"
@@ -25,11 +26,7 @@ void check_output(const std::string& path, bool force) {
                 "another name, or --force to replace it");
 }
 
-std::string formats() {
-  std::string text;
-  for (const Importer& importer : importers()) text += (text.empty() ? "" : ", ") + std::string(importer.summary);
-  return text;
-}
+std::string formats() { return joined(importers(), ", ", &Importer::summary); }
 
 // A checkpoint of another program, or a model file, whose damage must not get checksums that fit it.
 ModelDraft read_source(const std::string& path, const ImportOptions& options) {

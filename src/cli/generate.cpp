@@ -2,6 +2,7 @@
 #include "text/generator.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <random>
 #include <utility>
@@ -29,10 +30,13 @@ void define(Parser& parser, GenerateCommand& o) {
   parser.option("--min-p", "P", s.min_p, "drop what is less likely than P times the best [default: 0]");
   parser.option("--typical", "P", s.typical_p, "sample from the most typical that reach probability P [default: 1]");
   parser.option("--repeat-penalty,--repetition-penalty", "R", s.repetition_penalty,
-                "divides (below 0: multiplies) the logits of tokens seen, the prompt's too [default: 1]");
+                "divides (below 0: multiplies) the logits of tokens seen [default: 1]");
   parser.option("--presence-penalty", "X", s.presence_penalty, "subtracted from tokens seen [default: 0]");
   parser.option("--frequency-penalty", "X", s.frequency_penalty,
                 "subtracted as often as a token was seen [default: 0]");
+  parser.option("--penalize", "usual|all|new", o.penalize,
+                "what counts as seen: all tokens, the new ones alone, or, as most programs do, all for the repetition "
+                "penalty and the new ones for the two others [default: usual]");
   parser.option("--penalty-window", "N", s.penalty_window, "the last N tokens count as seen; -1 for all [default: -1]");
   parser.option("--logit-bias", "ID=X", o.logit_bias, "add X to the logit of a token, -inf bans it; may be repeated");
   parser.option("--seed", "S", o.seed, "of the random draws [default: a new one, which is printed]");
@@ -95,9 +99,6 @@ void settle_drafts(GenerateCommand& o) {
     return;
   }
   if (*o.draft != "lookup") throw UsageError{"--draft takes lookup; found '" + report::escaped(*o.draft) + "'", ""};
-  if (o.batch) throw UsageError{"--draft does not go with --batch, whose prompts share their passes already", ""};
-  if (o.generate.samples > 1)
-    throw UsageError{"--draft does not go with --samples, which share their passes already", ""};
   o.generate.draft_tokens = o.draft_tokens.value_or(8);
   if (o.generate.draft_tokens < 1)
     throw Error("--draft-tokens is out of range", "1 or more", std::to_string(o.generate.draft_tokens));
@@ -110,6 +111,11 @@ void settle(GenerateCommand& o) {
     throw UsageError{"--overflow takes stop or slide; found '" + report::escaped(o.overflow) + "'", ""};
   if (o.keep && o.overflow == "stop") throw UsageError{"--keep goes with --overflow slide", ""};
   if (o.logprobs && !o.json && !o.batch) throw UsageError{"--logprobs goes with --json", ""};
+  constexpr std::array<std::string_view, 3> kPenalize = {"usual", "all", "new"};
+  const auto penalize = std::ranges::find(kPenalize, o.penalize);
+  if (penalize == kPenalize.end())
+    throw UsageError{"--penalize takes usual, all or new; found '" + report::escaped(o.penalize) + "'", ""};
+  o.generate.sampler.penalize = static_cast<Penalize>(penalize - kPenalize.begin());
   settle_batch(o);
   settle_drafts(o);
   if (o.echo && o.json) throw UsageError{"--echo does not go with --json, which has the prompt's ids", ""};
@@ -207,23 +213,28 @@ void say_how_it_ended(const std::vector<Generation>& results, const GenerateComm
   if (full > 0)
     notes.say("stopped: the context of " + std::to_string(capacity) + " tokens is full" +
               (results.size() > 1 ? " (" + std::to_string(full) + " samples)" : ""));
-  int64_t prefilled = 0, decoded = 0;
-  double prefill_ms = 0, decode_ms = 0;  // samples run side by side
+  const GenerateTimings& first = results.front().timings;  // the others take over its prompt
+  int64_t decoded = 0;
+  double decode_ms = 0;  // samples run side by side
   for (const Generation& result : results) {
-    prefilled += result.timings.prefill_tokens;
-    prefill_ms += result.timings.prefill_ms;
     decoded += result.timings.decode_tokens;
     decode_ms = std::max(decode_ms, result.timings.decode_ms);
   }
-  notes.line("ordinal: load " + report::fixed(opened.load_ms, 1) + " ms, prompt " + rate(prefilled, prefill_ms) +
+  notes.line("ordinal: load " + report::fixed(opened.load_ms, 1) + " ms, prompt " +
+             rate(first.prefill_tokens, first.prefill_ms) +
              (results.size() > 1
                   ? ", " + std::to_string(decoded) + " new tokens in " + std::to_string(results.size()) + " samples"
                   : ", decode " + rate(decoded, decode_ms)));
   if (!options.draft) return;
-  const Generation& only = results.front();
-  notes.line("ordinal: drafts: proposed " + std::to_string(only.timings.draft_proposed) + ", accepted " +
-             std::to_string(only.timings.draft_accepted) + ", passes " + std::to_string(only.timings.passes) + " for " +
-             std::to_string(only.ids.size()) + " tokens");
+  int64_t proposed = 0, accepted = 0, passes = 0, tokens = 0;
+  for (const Generation& result : results) {
+    proposed += result.timings.draft_proposed;
+    accepted += result.timings.draft_accepted;
+    passes += result.timings.passes;
+    tokens += std::ssize(result.ids);
+  }
+  notes.line("ordinal: drafts: proposed " + std::to_string(proposed) + ", accepted " + std::to_string(accepted) +
+             ", passes " + std::to_string(passes) + " for " + std::to_string(tokens) + " tokens");
 }
 
 }  // namespace

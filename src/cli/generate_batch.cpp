@@ -82,7 +82,7 @@ class Results {
 // Counts what was done, and shows it.
 class Watch {
  public:
-  Watch(std::span<const BatchRequest> requests, bool quiet) : requests_(requests), progress_("batch", quiet) {
+  Watch(std::span<const GenerateRequest> requests, bool quiet) : requests_(requests), progress_("batch", quiet) {
     for (size_t i = 0; i < requests.size(); ++i) total_ += weight(i);
   }
 
@@ -109,7 +109,7 @@ class Watch {
  private:
   int64_t weight(size_t i) const { return std::max<int64_t>(1, requests_[i].options.max_new_tokens); }
 
-  std::span<const BatchRequest> requests_;
+  std::span<const GenerateRequest> requests_;
   Progress progress_;
   int64_t done_ = 0, total_ = 0;
   int64_t new_tokens_ = 0, prompt_tokens_ = 0, full_ = 0;
@@ -136,14 +136,14 @@ int run_generate_batch(GenerateCommand& o) {
   const OpenedModel opened = open_model(o.model, notes);
   check_generate_options(o.generate, opened.model->config().vocab_size);
   const int64_t at_once = std::min<int64_t>(o.parallel.value_or(kParallel), std::ranges::count(text, '\n') + 1);
-  const SessionNeeds needs{.n_sessions = at_once + 1};  // and one for what all prompts begin with
+  const SessionNeeds needs{.n_sessions = at_once};
   Session session = open_session(opened, o.run, needs, notes);
   if (!o.keep) o.generate.keep = default_keep(session.capacity());
 
   BatchInput input = parse_batch(text, name, o, opened, session);
   const std::string position = session.scheme().spec();
   BatchDone done;
-  if (results.there()) done = parse_results(results.read(), *o.output, input, o.seed, opened.path, position);
+  if (results.there()) done = parse_results(results.read(), *o.output, input, o, opened.path, position);
   const uint64_t seed = done.seed.value_or(o.generate.sampler.seed);
   input.seed_from(seed);
   results.open_after(done.bytes);
@@ -151,12 +151,15 @@ int run_generate_batch(GenerateCommand& o) {
   if (done.count > 0)
     notes.say(std::to_string(done.count) + " of " + std::to_string(total) + " results are in " + *o.output +
               " already");
+  if (done.without_settings > 0)
+    notes.say(std::to_string(done.without_settings) +
+              " of them do not say their settings, so only prompt, seed, model and position scheme were compared");
   if (total == 0) notes.say(name + " holds no prompts");
   const bool seed_matters = std::ranges::any_of(input.lines, [](const BatchLine& line) { return !line.seeded; });
   if (!o.seed && seed_matters && done.count < total)
     notes.line("ordinal: seed " + std::to_string(seed) + ", counted up by line");
 
-  const std::span<const BatchRequest> left = std::span(input.requests).subspan(done.count);
+  const std::span<const GenerateRequest> left = std::span(input.requests).subspan(done.count);
   const auto start = std::chrono::steady_clock::now();
   Watch watch(left, o.quiet);
   GenerateEvents events;
@@ -164,10 +167,10 @@ int run_generate_batch(GenerateCommand& o) {
   events.token = [&](int64_t, TokenId) { watch.token(); };
   events.finished = [&](int64_t index, const Generation& result) {
     const BatchLine& line = input.lines[done.count + static_cast<size_t>(index)];
-    const Generated report =
-        report_of(result, opened, session, left[static_cast<size_t>(index)].prompt, o.logprobs.has_value());
+    const GenerateRequest& request = left[static_cast<size_t>(index)];
+    const Generated report = report_of(result, opened, session, request.prompt, o.logprobs.has_value());
     watch.finished(index, result);
-    results.write_line(report::to_json(report, line.line, line.id) + "\n");
+    results.write_line(report::to_json(report, line.line, line.id, settings_of(request, o, input)) + "\n");
   };
   const int64_t count = generate_batch(session, opened.tokenizer.get(), left, o.parallel.value_or(kParallel), events);
   const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -21,7 +21,7 @@ struct GenerateCommand {
   std::optional<uint64_t> seed;
   std::optional<int64_t> keep, logprobs;
   std::vector<std::string> logit_bias;
-  std::string overflow = "stop";
+  std::string overflow = "stop", penalize = "usual";
   std::optional<std::string> draft;
   std::optional<int64_t> draft_tokens;
   bool echo = false, json = false, quiet = false;

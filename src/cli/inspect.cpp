@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/words.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
@@ -68,17 +69,12 @@ std::string parameters_text(const ModelFile& file) {
   return report::grouped(all) + " in " + std::to_string(file.tensors().size()) + " tensors" + kinds;
 }
 
-std::string ids_text(const std::vector<TokenId>& ids) {
-  std::string text;
-  for (const TokenId id : ids) text += (text.empty() ? "" : ", ") + std::to_string(id);
-  return text.empty() ? "none" : text;
-}
+std::string ids_text(const std::vector<TokenId>& ids) { return ids.empty() ? "none" : joined(ids); }
 
 std::string summary(const ModelFile& file, const Inspected& result) {
   const ModelConfig& c = file.config();
   const auto n = [](int64_t value) { return report::grouped(value); };
-  std::string trained;
-  for (const std::string& spec : result.trained_positions) trained += (trained.empty() ? "" : ", ") + spec;
+  const std::string trained = joined(result.trained_positions);
   std::vector<std::vector<std::string>> rows = {
       {"file", result.file + ", " + n(result.bytes) + " bytes"},
       {"parameters", parameters_text(file)},

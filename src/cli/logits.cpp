@@ -14,7 +14,7 @@
 namespace ordinal::cli {
 namespace {
 
-struct Options {
+struct LogitsCommand {
   ModelOptions model;
   RunOptions run;
   PromptOptions prompt;
@@ -46,7 +46,7 @@ std::vector<ScoredToken> best_of(std::span<const float> logits, int64_t count, c
 }
 
 // The best tokens after the last id, or the best one after each.
-std::string table_of(const Options& o, const Evaluated& result, bool with_pieces) {
+std::string table_of(const LogitsCommand& o, const Evaluated& result, bool with_pieces) {
   std::vector<std::string> head = {o.all ? "best id" : "id", "logit", "log p"};
   if (with_pieces) head.push_back("piece");
   if (o.all) head.insert(head.begin(), {"place", "id"});
@@ -88,7 +88,7 @@ void evaluate(Session& session, std::span<const TokenId> ids, bool all, bool qui
 }  // namespace
 
 int run_logits(Arguments arguments) {
-  Options o;
+  LogitsCommand o;
   Parser parser("logits",
                 "Writes the scores of the next token: the best as a table, all as JSON, or all as a float32 NumPy file "
                 "of shape [vocabulary], with --all [tokens, vocabulary].",

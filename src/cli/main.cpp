@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/words.h"
 #include "cli/commands.h"
+#include "cli/lost_pages.h"
 #include "cli/parser.h"
 #include "cli/terminal.h"
 #include "ordinal/error.h"
@@ -70,15 +72,13 @@ size_t distance(std::string_view a, std::string_view b) {
 }
 
 [[noreturn]] void refuse_command(const std::string& name) {
-  std::string names;
   const Command* nearest = &kCommands[0];
-  for (const Command& command : kCommands) {
-    names += (names.empty() ? "" : ", ") + std::string(command.name);
+  for (const Command& command : kCommands)
     if (distance(name, command.name) < distance(name, nearest->name)) nearest = &command;
-  }
   const bool near = distance(name, nearest->name) <= 3;
-  throw UsageError{"there is no command '" + report::escaped(name) + "'\n  expected: " + names,
-                   near ? "ordinal " + std::string(nearest->name) : "ordinal --help"};
+  throw UsageError{
+      "there is no command '" + report::escaped(name) + "'\n  expected: " + joined(kCommands, ", ", &Command::name),
+      near ? "ordinal " + std::string(nearest->name) : "ordinal --help"};
 }
 
 int run(std::vector<std::string> arguments) {
@@ -106,6 +106,7 @@ int fail(const std::string& text) {
 
 int run_guarded(int argc, char** argv) {
   prepare_streams();
+  name_lost_pages();
   try {
     return run({argv + std::min(argc, 1), argv + argc});
   } catch (const Error& error) {

@@ -1,6 +1,7 @@
 // perplexity.cpp: `ordinal perplexity`.
 #include "study/perplexity.h"
 
+#include "base/words.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
@@ -12,7 +13,7 @@
 namespace ordinal::cli {
 namespace {
 
-struct Options {
+struct PerplexityCommand {
   ModelOptions model;
   RunOptions run;
   TextOptions texts;
@@ -47,9 +48,8 @@ std::string table_of(const Perplexity& result) {
 }  // namespace
 
 int run_perplexity(Arguments arguments) {
-  Options o;
-  std::string names;
-  for (const Protocol& protocol : protocols()) names += (names.empty() ? "" : ", ") + std::string(protocol.name);
+  PerplexityCommand o;
+  const std::string names = joined(protocols(), ", ", &Protocol::name);
   Parser parser(
       "perplexity",
       "Measures how well a model predicts texts: nats and perplexity per token, perplexity per word, bits per "

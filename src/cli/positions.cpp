@@ -27,10 +27,11 @@ SchemeRow row_of(const SchemeInfo& info, const std::string& spec, const std::str
   row.kind = info.kind;
   row.summary = info.summary;
   row.acts_on = info.acts_on;
-  row.tensors = info.tensors;
   row.source = info.source;
-  for (const SchemeParam& param : describe_position_scheme(spec, shape).params)
-    row.params.push_back({param.key, param.otherwise, param.allowed});
+  const SchemeFacts facts = describe_position_scheme(spec, shape);
+  for (const SchemeTensor& tensor : facts.tensors)
+    if (!tensor.is_optional) row.tensors += (row.tensors.empty() ? "" : ", ") + tensor.name;
+  for (const SchemeParam& param : facts.params) row.params.push_back({param.key, param.otherwise, param.allowed});
   return row;
 }
 

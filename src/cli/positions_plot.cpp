@@ -28,39 +28,41 @@ constexpr std::pair<std::string_view, std::string_view> kChanges[] = {
     {"--special", " attention distance loss "},
 };
 
-struct Options {
+struct PlotCommand {
   std::optional<std::string> spec, output;
   std::string kind;
   ModelOptions model;
   PromptOptions prompt;
-  std::optional<int64_t> ctx, positions, dims, heads, head, pair;
-  int64_t layer = 0, threads = 0;
-  bool example = false, quiet = false;
+  std::optional<int64_t> ctx, heads;
+  PictureInput input;
+  int64_t threads = 0;
+  bool quiet = false;
 };
 
-void check(const Options& o) {
+void check(const PlotCommand& o) {
   if (!o.spec) throw UsageError{"no position scheme was named", "ordinal positions plot sinusoidal -o sinusoidal.svg"};
   if (!o.output) throw UsageError{"no file was named for the picture", "-o FILE.svg, or -o - for standard output"};
   check_position_spec(*o.spec);
-  if (o.example && o.model.model)
+  if (o.input.example && o.model.model)
     throw UsageError{"--example stands in for a model's tables; it does not go with -m", "leave one of them out"};
   if (!o.model.vocab.empty() && !o.model.model) throw UsageError{"--vocab is of a checkpoint, and there is none", "-m"};
   if (o.ctx) check_range("--ctx", *o.ctx, 1, int64_t{1} << 40);
-  if (o.positions) check_range("--positions", *o.positions, 1, kMostPositions);
-  if (o.dims) check_range("--dims", *o.dims, 2, kMostDims);
+  if (o.input.positions) check_range("--positions", *o.input.positions, 1, kMostPositions);
+  if (o.input.dims) check_range("--dims", *o.input.dims, 2, kMostDims);
   if (o.heads) check_range("--heads", *o.heads, 1, kMostHeads);
   check_range("the number of threads (-t)", o.threads, 0, kMostThreads);
 }
 
 // Of the model, or of one made up: GPT-2's heads, and a width that a picture can show.
-AttentionShape shape_of(const Options& o, const Model* model) {
-  const int64_t trained = o.example ? 128 : 1024;  // a made-up table is shown whole
+AttentionShape shape_of(const PlotCommand& o) {
+  const Model* model = o.input.model.get();
+  const int64_t trained = o.input.example ? 128 : 1024;  // a made-up table is shown whole
   int64_t layers = 1;
   for (const LayeredSpec::Part& part : parse_layered_spec(*o.spec).parts)
     for (const auto& [first, last] : part.ranges) layers = std::clamp(last + 1, layers, kMostLayers);
   if (model == nullptr)
     return {.n_layers = layers,
-            .d_model = o.dims.value_or(64),
+            .d_model = o.input.dims.value_or(64),
             .n_heads = o.heads.value_or(12),
             .n_kv_heads = o.heads.value_or(12),
             .head_dim = 64,
@@ -70,8 +72,8 @@ AttentionShape shape_of(const Options& o, const Model* model) {
 }
 
 // The text of a picture, and a session that holds it; for loss by position a window of it is enough.
-void add_text(const Options& o, const Picture& picture, const OpenedModel& opened, const Notes& notes,
-              PictureInput& input) {
+void add_text(PlotCommand& o, const Picture& picture, const OpenedModel& opened, const Notes& notes) {
+  PictureInput& input = o.input;
   const std::optional<std::string> text = o.prompt.read(notes);
   input.ids = prompt_ids(o.prompt, text, opened);
   const auto tokens = static_cast<int64_t>(input.ids.size());
@@ -79,9 +81,9 @@ void add_text(const Options& o, const Picture& picture, const OpenedModel& opene
   run.position = input.spec;
   run.ctx = o.ctx;
   run.threads = o.threads;
-  int64_t needed = std::min(tokens, o.positions.value_or(picture.name == "attention" ? 48 : 1024));
+  int64_t needed = std::min(tokens, o.input.positions.value_or(picture.name == "attention" ? 48 : 1024));
   if (picture.name == "loss") {
-    needed = std::min(tokens, o.positions.value_or(o.ctx.value_or(opened.model->config().max_seq_len)));
+    needed = std::min(tokens, o.input.positions.value_or(o.ctx.value_or(opened.model->config().max_seq_len)));
     run.ctx = needed;
   }
   input.session = open_session(opened, run, {.prompt_length = needed}, notes).options();
@@ -98,7 +100,7 @@ std::string kind_help() {
 }  // namespace
 
 int run_positions_plot(Arguments arguments) {
-  Options o;
+  PlotCommand o;
   Parser parser(
       "positions plot",
       "Draws a position scheme as an SVG file: its vectors, slopes, buckets or wavelengths; with -m also those "
@@ -114,14 +116,14 @@ int run_positions_plot(Arguments arguments) {
                 "[default: none, a made-up shape]");
   parser.option("--vocab", "DIR", o.model.vocab,
                 "where a foreign checkpoint's tokenizer is [default: beside its weights]");
-  parser.flag("--example", o.example, "made-up tables for a scheme that has some, in place of a model's");
+  parser.flag("--example", o.input.example, "made-up tables for a scheme that has some, in place of a model's");
   parser.option("--ctx", "N", o.ctx, "the context, for schemes that depend on it [default: the trained length]");
-  parser.option("--positions", "N", o.positions, "positions, distances or tokens to show [default: by kind]");
-  parser.option("--dims", "N", o.dims, "dimensions to show; without -m, the width of the made-up model");
+  parser.option("--positions", "N", o.input.positions, "positions, distances or tokens to show [default: by kind]");
+  parser.option("--dims", "N", o.input.dims, "dimensions to show; without -m, the width of the made-up model");
   parser.option("--heads", "N", o.heads, "heads of the made-up model [default: 12]");
-  parser.option("--layer", "N", o.layer, "the layer to show [default: 0]");
-  parser.option("--head", "N", o.head, "the head to show, from 0 [default: all]");
-  parser.option("--pair", "N", o.pair, "the pair of channels of kind circle [default: a quarter of the way]");
+  parser.option("--layer", "N", o.input.layer, "the layer to show [default: 0]");
+  parser.option("--head", "N", o.input.head, "the head to show, from 0 [default: all]");
+  parser.option("--pair", "N", o.input.pair, "the pair of channels of kind circle [default: a quarter of the way]");
   parser.option("-t,--threads", "N", o.threads,
                 "threads; 0 uses every processor that the process may use [default: 0]");
   parser.flag("-q,--quiet", o.quiet, "no notes on standard error");
@@ -130,7 +132,7 @@ int run_positions_plot(Arguments arguments) {
 
   watch_signals();
   const Notes notes = parser.notes(o.quiet);
-  PictureInput input;
+  PictureInput& input = o.input;
   OpenedModel opened;
   if (o.model.model) {
     opened = open_model(o.model, notes);
@@ -143,7 +145,7 @@ int run_positions_plot(Arguments arguments) {
                   "ordinal positions plot sinusoidal -o sinusoidal.svg");
     input.spec = *o.spec;
   }
-  input.shape = shape_of(o, input.model.get());
+  input.shape = shape_of(o);
   // Refuses a wrong spec before its picture is looked for, and wherever no table is missing.
   describe_position_scheme(input.spec.substr(0, input.spec.find(';')), input.shape);
   const Picture& picture = find_picture(o.kind, input.spec);
@@ -151,19 +153,14 @@ int run_positions_plot(Arguments arguments) {
     if (kinds.find(" " + std::string(picture.name) + " ") == std::string_view::npos)
       parser.idle({option}, "the picture '" + std::string(picture.name) + "' is the same for all");
   parser.notes(o.quiet);
-  if (input.layer = o.layer; o.layer < 0 || o.layer >= input.shape.n_layers)
-    throw Error("there is no layer " + std::to_string(o.layer),
-                "layers 0 to " + std::to_string(input.shape.n_layers - 1), "--layer " + std::to_string(o.layer));
-  input.example = o.example;
-  input.positions = o.positions;
-  input.dims = o.dims;
-  input.head = o.head;
-  input.pair = o.pair;
+  if (input.layer < 0 || input.layer >= input.shape.n_layers)
+    throw Error("there is no layer " + std::to_string(input.layer),
+                "layers 0 to " + std::to_string(input.shape.n_layers - 1), "--layer " + std::to_string(input.layer));
   if (picture.needs_text) {
     if (!input.model)
       throw Error("the picture '" + std::string(picture.name) + "' is of what a model does with a text",
                   "-m MODEL and a text", "no -m", "-m MODEL and a text as the last argument, -f FILE or --ids 1,2,3");
-    add_text(o, picture, opened, notes, input);
+    add_text(o, picture, opened, notes);
   } else if (o.prompt.text || o.prompt.file || o.prompt.ids) {
     throw UsageError{"the picture '" + std::string(picture.name) + "' takes no text",
                      "--kind attention, distance or loss"};
@@ -173,7 +170,7 @@ int run_positions_plot(Arguments arguments) {
     throw_if_interrupted();
     progress.update(done, total);
   };
-  const std::string svg = draw::to_svg(picture.draw(input));
+  const std::string svg = draw::to_svg(draw_picture(picture, input));
   write_result(*o.output, svg);
   if (*o.output != "-")
     notes.say("wrote " + *o.output + ": " + std::string(picture.name) + " of " + input.spec + ", " +

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/words.h"
 #include "convert/sniff.h"
 #include "ordinal/error.h"
 
@@ -212,12 +213,10 @@ void check_model_type(Settings& settings, const std::string& name, const Note& n
 Activation activation_of(const Json* value, const std::string& what) {
   if (value == nullptr) return Activation::gelu_tanh;  // transformers' default, gelu_new
   const std::string& wanted = text(*value, what);
-  std::string names;
-  for (const ActivationName& known : kActivations) {
+  for (const ActivationName& known : kActivations)
     if (known.name == wanted) return known.activation;
-    names += (names.empty() ? "" : ", ") + std::string(known.name);
-  }
-  throw Error(what + " names an activation the engine does not have", names, in_quotes(wanted));
+  throw Error(what + " names an activation the engine does not have", joined(kActivations, ", ", &ActivationName::name),
+              in_quotes(wanted));
 }
 
 // Ids that the vocabulary does not have can never come up, so they are left out with a remark.
@@ -312,11 +311,7 @@ void read_generation_config(const Json& generation, const std::string& name, Gpt
   const Json* value = find(object(generation, name), "eos_token_id");
   const std::vector<TokenId> ids = ids_of(value, "eos_token_id in " + name, facts.model.vocab_size, note);
   if (ids.empty() || ids == facts.model.eos_ids) return;
-  const auto listed = [](const std::vector<TokenId>& list) {
-    std::string all;
-    for (const TokenId id : list) all += (all.empty() ? "" : ", ") + std::to_string(id);
-    return all.empty() ? "nothing" : all;
-  };
+  const auto listed = [](const std::vector<TokenId>& list) { return list.empty() ? "nothing" : joined(list); };
   say(note, "texts end at " + listed(ids) + ", as " + name + " says; config.json says " + listed(facts.model.eos_ids));
   facts.model.eos_ids = ids;
 }

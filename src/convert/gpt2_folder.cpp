@@ -50,28 +50,34 @@ void add_positions(ModelDraft& draft, HfWeights& weights, const Gpt2Config& fact
   std::map<std::string, TensorView, std::less<>> views;
   std::map<std::string, std::vector<float>> rounded;  // what schemes are to see of tables of 64 bits
   const auto add = [&](const std::string& name, const Stored& at, std::vector<int64_t> shape) {
-    draft.tensors.push_back(source_of(name, shape, {at}, note));
+    draft.tensors.push_back(table_source(name, shape, at, note));
     const std::byte* data = at.file->bytes().data() + at.offset;
     if (at.doubles) {
+      int64_t rows = 1;
+      for (size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
       std::vector<float>& numbers = rounded[name];
-      numbers.resize(static_cast<size_t>(capped_product({shape[0], shape.size() == 2 ? shape[1] : 1})));
-      draft.tensors.back().read_rows(0, shape[0], numbers.data());
+      numbers.resize(static_cast<size_t>(rows * shape.back()));
+      draft.tensors.back().read_rows(0, rows, numbers.data());
       data = reinterpret_cast<const std::byte*>(numbers.data());
     }
     views[name] = {.name = name, .dtype = at.dtype, .layout = Layout::rows, .shape = std::move(shape), .data = data};
   };
-  const auto has_rows = [](const std::string& spec) { return spec.starts_with("learned") || spec == "hierarchical"; };
-  if (std::ranges::any_of(facts.trained_positions, has_rows))
-    add("position_embd.weight", weights.take("wpe.weight", {c.max_seq_len, c.d_model}), {c.max_seq_len, c.d_model});
+  const AttentionShape shape = attention_shape(c, c.max_seq_len);
+  const std::string positions = "position_embd.weight";
+  const auto reads_positions = [&](const std::string& spec) {
+    const SchemeFacts scheme = describe_position_scheme(spec.substr(0, spec.find(';')), shape);
+    return std::ranges::count(scheme.tensors, positions, &SchemeTensor::name) > 0;
+  };
+  if (std::ranges::any_of(facts.trained_positions, reads_positions))
+    add(positions, weights.take("wpe.weight", {c.max_seq_len, c.d_model}), {c.max_seq_len, c.d_model});
   for (const std::string& name : weights.names_with(kTablePrefix)) {
-    const std::vector<int64_t> shape = weights.at(name).shape;
-    if (shape.empty() || shape.size() > 2)
-      throw Error("the position table " + in_quotes(name) + " has a shape that no scheme reads", "1 or 2 dimensions",
-                  shape_text(shape));
-    add(name.substr(kTablePrefix.size()), weights.take(name, shape), shape);
+    const std::vector<int64_t> sizes = weights.at(name).shape;
+    if (sizes.empty() || sizes.size() > 3)
+      throw Error("the position table " + in_quotes(name) + " has a shape that no scheme reads", "1 to 3 dimensions",
+                  shape_text(sizes));
+    add(name.substr(kTablePrefix.size()), weights.take(name, sizes), sizes);
   }
 
-  const AttentionShape shape = attention_shape(c, c.max_seq_len);
   const auto canonical = [&](const std::string& spec) {
     return make_position_scheme(spec, shape,
                                 [&](std::string_view name) {

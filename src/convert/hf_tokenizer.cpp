@@ -3,6 +3,7 @@
 #include <set>
 
 #include "convert/bpe_builder.h"
+#include "convert/hf_template.h"
 #include "convert/json_file.h"
 #include "convert/sniff.h"
 #include "convert/tokenizer_files.h"
@@ -14,12 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kGpt2EndOfText = "<|endoftext|>";
-
-[[noreturn]] void refuse_field(const std::string& name, const std::string& field, const std::string& expected,
-                               const Json* found) {
-  throw Error(name + " asks for something the engine's tokenizer does not do: " + field, expected,
-              found == nullptr ? "nothing" : shown(*found));
-}
 
 // What else lies in a tokenizer's folder says: names of special tokens, with ids where they are given.
 struct FolderSettings {
@@ -134,81 +129,6 @@ void check_byte_level(const Json* step, const std::string& name, const std::stri
   if (type == nullptr || *type != "ByteLevel") refuse_field(name, field, "ByteLevel", type);
 }
 
-// What is put before and after a text; -1 for nothing.
-struct Frame {
-  int64_t start = -1, end = -1;
-};
-
-constexpr const char* kFrame = "post_processor";
-constexpr const char* kFrameWanted = "ByteLevel, or a template with one start token and one end token at most";
-
-// The one id of a special token that a template names.
-int64_t id_in_template(const Json& step, const std::string& token, const std::string& name) {
-  const Json* tokens = find(step, "special_tokens");
-  const Json* entry = tokens == nullptr ? nullptr : find(object(*tokens, "special_tokens in " + name), token);
-  const Json* ids = entry == nullptr ? nullptr : find(object(*entry, in_quotes(token) + " in " + name), "ids");
-  if (ids == nullptr || array(*ids, "ids in " + name).size() != 1)
-    refuse_field(name, kFrame, "one id for " + in_quotes(token), ids == nullptr ? &step : ids);
-  return whole_number((*ids)[0], "the id of " + in_quotes(token) + " in " + name, 0, INT32_MAX);
-}
-
-Frame read_template(const Json& step, const std::string& name) {
-  const Json* single = find(step, "single");
-  if (single == nullptr) refuse_field(name, kFrame, "a template for single texts", &step);
-  Frame frame;
-  bool behind_text = false;
-  for (const Json& item : array(*single, "single in " + name)) {
-    if (const Json* token = find(object(item, "single in " + name), "SpecialToken"); token != nullptr) {
-      const Json* id = find(object(*token, "SpecialToken in " + name), "id");
-      int64_t& place = behind_text ? frame.end : frame.start;
-      if (id == nullptr || place != -1) refuse_field(name, kFrame, kFrameWanted, single);
-      place = id_in_template(step, text(*id, "SpecialToken in " + name), name);
-    } else {
-      if (behind_text || find(item, "Sequence") == nullptr) refuse_field(name, kFrame, kFrameWanted, single);
-      behind_text = true;
-    }
-  }
-  if (!behind_text) refuse_field(name, kFrame, "a template with the text in it", single);
-  return frame;
-}
-
-// ByteLevel, as a post-processor, moves offsets only.
-Frame read_post_processor(const Json* step, const std::string& name) {
-  if (step == nullptr) return {};
-  const Json* type = find(object(*step, kFrame + (" in " + name)), "type");
-  const auto is = [&](const char* wanted) { return type != nullptr && *type == wanted; };
-  if (is("ByteLevel")) return {};
-  if (is("TemplateProcessing")) return read_template(*step, name);
-  if (is("RobertaProcessing") || is("BertProcessing")) {
-    const auto id = [&](const char* key) {
-      const Json* pair = find(*step, key);
-      if (pair == nullptr || array(*pair, key).size() != 2) refuse_field(name, kFrame, "a token and its id", step);
-      return whole_number((*pair)[1], std::string(key) + " in " + name, 0, INT32_MAX);
-    };
-    return {id("cls"), id("sep")};
-  }
-  const Json* steps = is("Sequence") ? find(*step, "processors") : nullptr;
-  if (steps == nullptr) refuse_field(name, kFrame, kFrameWanted, type == nullptr ? step : type);
-  Frame frame;
-  for (const Json& part : array(*steps, kFrame + (" in " + name))) {
-    const Frame added = read_post_processor(&part, name);
-    if ((added.start != -1 && frame.start != -1) || (added.end != -1 && frame.end != -1))
-      refuse_field(name, kFrame, kFrameWanted, steps);
-    if (added.start != -1) frame.start = added.start;
-    if (added.end != -1) frame.end = added.end;
-  }
-  return frame;
-}
-
-void set_frame(TokenizerData& data, const Frame& frame, const std::string& name, const Vocabulary& wanted) {
-  for (const int64_t id : {frame.start, frame.end})
-    if (id >= wanted.vocab_size)
-      throw Error(name + " puts a token before or after texts that the model has no row for",
-                  "an id up to " + std::to_string(wanted.vocab_size - 1), std::to_string(id));
-  if (frame.start != -1) data.adds_bos = true, data.bos_id = static_cast<TokenId>(frame.start);
-  if (frame.end != -1) data.adds_eos = true, data.eos_id = static_cast<TokenId>(frame.end);
-}
-
 void check_known_keys(const Json& object, std::initializer_list<std::string_view> known, const std::string& what) {
   for (const auto& [key, value] : object.items()) {
     if (value.is_null() || std::find(known.begin(), known.end(), key) != known.end()) continue;
@@ -265,7 +185,7 @@ TokenizerData read_tokenizer_json(std::string_view source, const std::string& na
   const Json* splitter = only_step(find(tree, "pre_tokenizer"), "pretokenizers", name, "pre_tokenizer");
   if (splitter == nullptr) refuse_field(name, "pre_tokenizer", "ByteLevel", nullptr);
   check_byte_level(splitter, name, "pre_tokenizer");
-  const Frame frame = read_post_processor(find(tree, "post_processor"), name);
+  const TextFrame frame = read_post_processor(find(tree, "post_processor"), name);
   check_byte_level(only_step(find(tree, "decoder"), "decoders", name, "decoder"), name, "decoder");
 
   const Json* vocab = find(*model, "vocab");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/words.h"
 #include "convert/json_file.h"
 #include "convert/sniff.h"
 #include "ordinal/error.h"
@@ -63,11 +64,7 @@ void check_shard_name(const std::string& shard, const std::string& index) {
 
 }  // namespace
 
-std::string shape_text(const std::vector<int64_t>& shape) {
-  std::string text;
-  for (const int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "[" + text + "]";
-}
+std::string shape_text(const std::vector<int64_t>& shape) { return "[" + joined(shape) + "]"; }
 
 HfWeights::HfWeights(std::string folder, const Note& note) : folder_(std::move(folder)), note_(note) {
   const auto in_folder = [&](const char* file) { return (fs::path(folder_) / file).string(); };

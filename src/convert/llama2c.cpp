@@ -25,9 +25,9 @@ namespace fs = std::filesystem;
 
 constexpr uint32_t kMagic = 0x616b3432;
 constexpr size_t kLegacyHeaderBytes = 28, kV1HeaderBytes = 256;
-constexpr int64_t kMaxSize = int64_t{1} << 24;  // no number in a header is larger
+constexpr int64_t kLlama2cMaxSize = int64_t{1} << 24;  // no number in a header is larger
 
-struct Header {
+struct Llama2cHeader {
   int64_t width, hidden, layers, heads, kv_heads, vocab, context;
   bool legacy, shared_head;
   int64_t head_dim() const { return width / heads; }
@@ -35,7 +35,7 @@ struct Header {
 
 bool has_magic(std::span<const std::byte> bytes) { return bytes.size() >= 4 && read_u32(bytes, 0) == kMagic; }
 
-Header read_header(const MappedFile& file) {
+Llama2cHeader read_llama2c_header(const MappedFile& file) {
   const auto bytes = file.bytes();
   const std::string& path = file.path();
   const bool legacy = !has_magic(bytes);
@@ -52,12 +52,12 @@ Header read_header(const MappedFile& file) {
   const auto next = [&](const char* name, bool may_be_negative = false) {
     const int64_t value = read_i32(bytes, at);
     at += 4;
-    if (const int64_t size = may_be_negative ? std::abs(value) : value; size < 1 || size > kMaxSize)
+    if (const int64_t size = may_be_negative ? std::abs(value) : value; size < 1 || size > kLlama2cMaxSize)
       throw Error("the header of " + path + " has a " + name + " that no model has (read as llama2.c)",
-                  "1 to " + grouped(kMaxSize), std::to_string(value));
+                  "1 to " + grouped(kLlama2cMaxSize), std::to_string(value));
     return value;
   };
-  Header header{};
+  Llama2cHeader header{};
   header.legacy = legacy;
   header.width = next("width");
   header.hidden = next("hidden width");
@@ -81,7 +81,7 @@ Header read_header(const MappedFile& file) {
   return header;
 }
 
-void find_blocks(PlanBlocks& blocks, NumberLayout& layout, const Header& header) {
+void find_blocks(PlanBlocks& blocks, NumberLayout& layout, const Llama2cHeader& header) {
   const auto each = [&](std::initializer_list<std::string_view> names) {
     for (const std::string_view name : names) blocks.next({name});
   };
@@ -99,7 +99,7 @@ void find_blocks(PlanBlocks& blocks, NumberLayout& layout, const Header& header)
   layout.check_size(header.legacy ? "llama2.c, legacy" : "llama2.c, version 1");
 }
 
-TokenizerData tokenizer_beside(const std::string& path, const Vocabulary& wanted, const ImportOptions& options) {
+TokenizerData llama2c_tokenizer_beside(const std::string& path, const Vocabulary& wanted, const ImportOptions& options) {
   if (!options.vocab_dir.empty()) return read_given_tokenizer(options.vocab_dir, wanted);
   const std::string stem = fs::path(path).stem().string();
   const std::string candidates[] = {stem + ".tokenizer.bin", stem + "_tokenizer.bin", "tokenizer.bin",
@@ -122,14 +122,14 @@ bool is_llama2c(const std::string& path) {
   int plausible = 0;
   for (size_t at = 0; at < kLegacyHeaderBytes; at += 4) {
     const int64_t size = std::abs(int64_t{read_i32(bytes, at)});
-    plausible += size >= 1 && size <= kMaxSize;
+    plausible += size >= 1 && size <= kLlama2cMaxSize;
   }
   return plausible >= 5 && !as_text(bytes).starts_with("PK");
 }
 
 ModelDraft read_llama2c(const std::string& path, const ImportOptions& options) {
   const auto file = MappedFile::open(path);
-  const Header header = read_header(*file);
+  const Llama2cHeader header = read_llama2c_header(*file);
 
   ModelDraft draft;
   ModelConfig& config = draft.config;
@@ -159,7 +159,7 @@ ModelDraft read_llama2c(const std::string& path, const ImportOptions& options) {
   add_planned(draft, options.note, [&](const PlannedTensor& tensor) { return blocks.find(tensor); });
   config.attention_scale.assign(static_cast<size_t>(header.layers),
                                 static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))));
-  draft.tokenizer = tokenizer_beside(path, {config.vocab_size, config.bos_id, options.note}, options);
+  draft.tokenizer = llama2c_tokenizer_beside(path, {config.vocab_size, config.bos_id, options.note}, options);
   return draft;
 }
 

@@ -19,11 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint32_t kMagic = 20240326;
+constexpr uint32_t kLlmcMagic = 20240326;
 constexpr int64_t kHeaderBytes = 1024;
 constexpr TokenId kEndOfText = 50256;
 
-struct Header {
+struct LlmcHeader {
   int64_t context, vocab, layers, heads, width, padded_vocab;
   Dtype dtype;
 };
@@ -36,13 +36,13 @@ Dtype dtype_of_version(uint32_t version, const std::string& path) {
               version < 3 ? "write it again with a newer llm.c" : "");
 }
 
-Header read_header(const MappedFile& file) {
+LlmcHeader read_llmc_header(const MappedFile& file) {
   const auto bytes = file.bytes();
   const std::string& path = file.path();
   if (static_cast<int64_t>(bytes.size()) < kHeaderBytes)
     throw Error(path + " is truncated", "a header of 1,024 bytes (llm.c)",
                 "a size of " + grouped(static_cast<int64_t>(bytes.size())) + " bytes", "copy or download it again");
-  Header header{};
+  LlmcHeader header{};
   header.dtype = dtype_of_version(read_u32(bytes, 4), path);
   size_t at = 8;
   const auto next = [&](const char* name) {
@@ -68,7 +68,7 @@ Header read_header(const MappedFile& file) {
   return header;
 }
 
-TokenizerData tokenizer_beside(const std::string& path, const Vocabulary& wanted, const ImportOptions& options) {
+TokenizerData llmc_tokenizer_beside(const std::string& path, const Vocabulary& wanted, const ImportOptions& options) {
   if (!options.vocab_dir.empty()) return read_given_tokenizer(options.vocab_dir, wanted);
   const std::string beside = (fs::path(path).parent_path() / "gpt2_tokenizer.bin").string();
   std::error_code ignored;
@@ -89,12 +89,12 @@ bool is_llmc(const std::string& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return false;
   const auto file = MappedFile::open(path);
-  return file->bytes().size() >= 8 && read_u32(file->bytes(), 0) == kMagic;
+  return file->bytes().size() >= 8 && read_u32(file->bytes(), 0) == kLlmcMagic;
 }
 
 ModelDraft read_llmc(const std::string& path, const ImportOptions& options) {
   const auto file = MappedFile::open(path);
-  const Header header = read_header(*file);
+  const LlmcHeader header = read_llmc_header(*file);
 
   ModelDraft draft;
   ModelConfig& config = draft.config;
@@ -129,11 +129,11 @@ ModelDraft read_llmc(const std::string& path, const ImportOptions& options) {
   layout.check_size("llm.c, version " + std::string(header.dtype == Dtype::f32 ? "3" : "5"));
 
   draft.tensors.push_back(
-      source_of("position_embd.weight", {header.context, header.width}, {position_embd}, options.note));
+      table_source("position_embd.weight", {header.context, header.width}, position_embd, options.note));
   add_planned(draft, options.note, [&](const PlannedTensor& tensor) { return blocks.find(tensor); });
   config.attention_scale.assign(static_cast<size_t>(header.layers),
                                 static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))));
-  draft.tokenizer = tokenizer_beside(path, {config.vocab_size, config.bos_id, options.note}, options);
+  draft.tokenizer = llmc_tokenizer_beside(path, {config.vocab_size, config.bos_id, options.note}, options);
   return draft;
 }
 

@@ -17,9 +17,9 @@
 namespace ordinal::convert {
 namespace {
 
-constexpr uint32_t kMagic = 20240328;
-constexpr size_t kHeaderBytes = 1024;
-constexpr int64_t kGpt2Pieces = 50257, kGpt2EndOfText = 50256;
+constexpr uint32_t kTokenizerMagic = 20240328;
+constexpr size_t kTokenizerHeaderBytes = 1024;
+constexpr int64_t kGpt2Pieces = 50257, kTokenizerEndOfText = 50256;
 
 class Remaker {
  public:
@@ -89,10 +89,10 @@ class Remaker {
 
 }  // namespace
 
-bool is_llmc_tokenizer(std::span<const std::byte> bytes) { return bytes.size() >= 4 && read_u32(bytes, 0) == kMagic; }
+bool is_llmc_tokenizer(std::span<const std::byte> bytes) { return bytes.size() >= 4 && read_u32(bytes, 0) == kTokenizerMagic; }
 
 TokenizerData read_llmc_tokenizer(std::span<const std::byte> bytes, const std::string& name, const Vocabulary& wanted) {
-  if (bytes.size() < kHeaderBytes)
+  if (bytes.size() < kTokenizerHeaderBytes)
     throw Error(name + " is truncated", "a header of 1,024 bytes",
                 "a size of " + std::to_string(bytes.size()) + " bytes");
   if (!is_llmc_tokenizer(bytes))
@@ -106,7 +106,7 @@ TokenizerData read_llmc_tokenizer(std::span<const std::byte> bytes, const std::s
   if (version == 1 && count != kGpt2Pieces)
     throw Error(name + " does not say which piece ends a text", "version 2, or GPT-2's 50257 pieces",
                 "version 1 with " + std::to_string(count) + " pieces");
-  const uint32_t end_of_text = version == 1 ? kGpt2EndOfText : read_u32(bytes, 12);
+  const uint32_t end_of_text = version == 1 ? kTokenizerEndOfText : read_u32(bytes, 12);
   if (end_of_text >= count)
     throw Error(name + " has a wrong end of text", "an id below " + std::to_string(count), std::to_string(end_of_text));
 
@@ -114,7 +114,7 @@ TokenizerData read_llmc_tokenizer(std::span<const std::byte> bytes, const std::s
   data.kind = "bpe";
   data.bos_id = wanted.bos_id;
   data.pieces.resize(static_cast<size_t>(wanted.vocab_size));
-  size_t at = kHeaderBytes;
+  size_t at = kTokenizerHeaderBytes;
   for (uint32_t id = 0; id < count; ++id) {
     const size_t length = at < bytes.size() ? static_cast<size_t>(bytes[at]) : 0;
     if (at >= bytes.size() || length > bytes.size() - at - 1)

@@ -21,8 +21,6 @@ inline std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-inline std::string in_quotes(std::string_view text) { return quoted(text); }
-
 // What the bytes look like, such as "a zip archive", and what to do about it; "" when they look like nothing known.
 struct Likeness {
   std::string what, suggestion;

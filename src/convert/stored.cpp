@@ -88,6 +88,15 @@ TensorSource source_of(const std::string& name, std::vector<int64_t> shape, cons
   return {name, std::move(shape), origin.at.dtype, read};
 }
 
+TensorSource table_source(const std::string& name, std::vector<int64_t> shape, const Stored& at, const Note& note) {
+  int64_t rows = 1;
+  for (size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
+  TensorSource source = source_of(name, shape.size() == 1 ? shape : std::vector{rows, shape.back()}, {at}, note);
+  source.shape = std::move(shape);
+  source.is_table = true;
+  return source;
+}
+
 void add_planned(ModelDraft& draft, const Note& note,
                  const std::function<std::optional<Origin>(const PlannedTensor& tensor)>& find) {
   for_each_tensor(draft.config, [&](const PlannedTensor& tensor) {

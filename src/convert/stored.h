@@ -58,6 +58,9 @@ struct Origin {
 // reads only when asked, and notes (once a tensor) a NaN or an infinity. All numbers must lie within the file.
 TensorSource source_of(const std::string& name, std::vector<int64_t> shape, const Origin& origin, const Note& note);
 
+// A table that a position scheme reads, of one to three dimensions.
+TensorSource table_source(const std::string& name, std::vector<int64_t> shape, const Stored& at, const Note& note);
+
 // Adds each tensor of the plan that `find` has a place for.
 void add_planned(ModelDraft& draft, const Note& note,
                  const std::function<std::optional<Origin>(const PlannedTensor& tensor)>& find);

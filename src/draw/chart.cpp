@@ -78,8 +78,7 @@ Box draw_legend(Canvas& canvas, const Chart& chart, const std::vector<int>& colo
     if (series.drawn == Drawn::line || series.drawn == Drawn::steps)
       canvas.line(x, middle, x + 16, middle, series.dashed ? "oc-line oc-dash" : "oc-line");
     else
-      canvas.out += "<rect" + attribute("class", "oc-fill") + attribute("x", svg_place(x + 3)) +
-                    attribute("y", svg_place(middle - 5)) + " width=\"10\" height=\"10\"/>\n";
+      canvas.rectangle({x + 3, middle - 5, 10, 10}, "oc-fill");
     canvas.out += "</g>";
     canvas.text(x + 22, middle + 4, series.name, "start");
     x += width;
@@ -125,34 +124,29 @@ void draw_band(Canvas& canvas, const Frame& frame, const Series& series) {
 }
 
 void draw_dots(Canvas& canvas, const Frame& frame, const Series& series) {
-  const std::string radius = attribute("r", series.x.size() > 100 ? "1.5" : "3");
-  for (size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i)
-    if (frame.x.shows(series.x[i]) && frame.y.shows(series.y[i]))
-      canvas.out += "<circle" + attribute("class", "oc-fill") + attribute("cx", svg_place(frame.x(series.x[i]))) +
-                    attribute("cy", svg_place(frame.y(series.y[i]))) + radius + "/>\n";
+  const std::string radius = attribute("r", series.x.size() > 100 ? 1.5 : 3.0);
+  frame.for_points(series, [&](size_t, double x, double y) {
+    canvas.out += "<circle" + attribute("class", "oc-fill") + attribute("cx", x) + attribute("cy", y) + radius + "/>\n";
+  });
 }
 
 void draw_bars(Canvas& canvas, const Frame& frame, const Series& series, double room, size_t place, size_t places) {
   const double width = 0.8 * room / static_cast<double>(places);
-  for (size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i) {
-    if (!frame.x.shows(series.x[i]) || !frame.y.shows(series.y[i])) continue;
+  frame.for_points(series, [&](size_t i, double, double top) {
     const double left = series.x[i] - 0.4 * room + width * static_cast<double>(place);
-    const double a = frame.x(left), b = frame.x(left + width), top = frame.y(series.y[i]);
+    const double a = frame.x(left), b = frame.x(left + width);
     const double base =
         std::clamp(frame.y.shows(0) ? frame.y(0) : frame.plot.bottom(), frame.plot.y, frame.plot.bottom());
-    canvas.out += "<rect" + attribute("class", "oc-fill") + attribute("x", svg_place(a)) +
-                  attribute("y", svg_place(std::min(top, base))) + attribute("width", svg_place(std::max(0.3, b - a))) +
-                  attribute("height", svg_place(std::abs(base - top))) + attribute("data-x", svg_number(series.x[i])) +
-                  attribute("data-value", svg_number(series.y[i])) + "/>\n";
-  }
+    canvas.rectangle({a, std::min(top, base), std::max(0.3, b - a), std::abs(base - top)}, "oc-fill",
+                     attribute("data-x", svg_number(series.x[i])) + attribute("data-value", svg_number(series.y[i])));
+  });
 }
 
 // Beside their points: on the right, at the end on the left; around the middle of a square, away from it.
 void draw_labels(Canvas& canvas, const Frame& frame, const Series& series, bool around) {
   const Box& plot = frame.plot;
-  for (size_t i = 0; i < std::min({series.x.size(), series.y.size(), series.labels.size()}); ++i) {
-    if (!frame.x.shows(series.x[i]) || !frame.y.shows(series.y[i])) continue;
-    const double x = frame.x(series.x[i]), y = frame.y(series.y[i]);
+  frame.for_points(series, [&](size_t i, double x, double y) {
+    if (i >= series.labels.size()) return;
     const double across = x - (plot.x + plot.width / 2), down = y - (plot.y + plot.height / 2);
     const double away = std::hypot(across, down);
     const bool far_right = x + 8 + text_width(series.labels[i], kTickSize) > plot.right() + 10;
@@ -160,7 +154,7 @@ void draw_labels(Canvas& canvas, const Frame& frame, const Series& series, bool 
       canvas.text(x + 14 * across / away, y + 14 * down / away + 4, series.labels[i], "middle", "oc-tick");
     else
       canvas.text(x + (far_right ? -6 : 6), y - 5, series.labels[i], far_right ? "end" : "start", "oc-tick");
-  }
+  });
 }
 
 // Labels of lines across stand at the top, on the side that has room; neighbours' labels below each other.
@@ -211,8 +205,8 @@ void draw_chart(Canvas& canvas, const Chart& chart, const Box& box) {
   const bool cut = chart.x.from || chart.x.to || chart.y.from || chart.y.to;
   const Box& plot = frame.plot;
   if (cut)
-    canvas.out += "<svg" + attribute("x", svg_place(plot.x)) + attribute("y", svg_place(plot.y)) +
-                  attribute("width", svg_place(plot.width)) + attribute("height", svg_place(plot.height)) +
+    canvas.out += "<svg" + attribute("x", plot.x) + attribute("y", plot.y) + attribute("width", plot.width) +
+                  attribute("height", plot.height) +
                   attribute("viewBox", svg_place(plot.x) + " " + svg_place(plot.y) + " " + svg_place(plot.width) + " " +
                                            svg_place(plot.height)) +
                   ">\n";

@@ -33,14 +33,19 @@ std::vector<Tick> axis_ticks(const Axis& axis, const Scale& scale, double length
 }  // namespace
 
 void Canvas::line(double x1, double y1, double x2, double y2, std::string_view css) {
-  out += "<line" + attribute("class", css) + attribute("x1", svg_place(x1)) + attribute("y1", svg_place(y1)) +
-         attribute("x2", svg_place(x2)) + attribute("y2", svg_place(y2)) + "/>\n";
+  out += "<line" + attribute("class", css) + attribute("x1", x1) + attribute("y1", y1) + attribute("x2", x2) +
+         attribute("y2", y2) + "/>\n";
+}
+
+void Canvas::rectangle(const Box& box, std::string_view css, std::string_view extra) {
+  out += "<rect" + attribute("class", css) + attribute("x", box.x) + attribute("y", box.y) +
+         attribute("width", box.width) + attribute("height", box.height) + std::string(extra) + "/>\n";
 }
 
 void Canvas::text(double x, double y, std::string_view text, std::string_view anchor, std::string_view css,
                   std::string_view extra) {
   if (text.empty()) return;
-  out += "<text" + attribute("x", svg_place(x)) + attribute("y", svg_place(y));
+  out += "<text" + attribute("x", x) + attribute("y", y);
   if (anchor != "start") out += attribute("text-anchor", anchor);
   if (!css.empty()) out += attribute("class", css);
   out += std::string(extra) + ">" + xml_text(text) + "</text>\n";
@@ -54,6 +59,8 @@ std::string attribute(std::string_view name, std::string_view value) {
   text += '"';
   return text;
 }
+
+std::string attribute(std::string_view name, double place) { return attribute(name, svg_place(place)); }
 
 std::string numbers_attribute(std::string_view name, std::span<const double> values) {
   std::string list;

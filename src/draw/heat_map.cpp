@@ -23,7 +23,7 @@ std::string shade_attributes(int shade, bool diverging) {
   return attribute("class", shade < 0   ? "oc-cell oc-minus"
                             : diverging ? "oc-cell oc-plus"
                                         : "oc-cell oc-one") +
-         attribute("stroke-opacity", svg_place(std::abs(shade) / static_cast<double>(kLevels)));
+         attribute("stroke-opacity", std::abs(shade) / static_cast<double>(kLevels));
 }
 
 void draw_cells(Canvas& canvas, const HeatMap& map, const Frame& frame, double most, bool diverging) {
@@ -57,7 +57,7 @@ void draw_cells(Canvas& canvas, const HeatMap& map, const Frame& frame, double m
     for (int64_t col = 0; col < map.cols; ++col)
       canvas.text(frame.plot.x + across * (static_cast<double>(col) + 0.5),
                   frame.plot.y + down * (static_cast<double>(row) + 0.5) + 4,
-                  svg_number(map.values[static_cast<size_t>(row * map.cols + col)]), "middle", "oc-tick");
+                  svg_number(map.values[row * map.cols + col]), "middle", "oc-tick");
 }
 
 void draw_bar(Canvas& canvas, const HeatMap& map, const Box& bar, double most, bool diverging) {

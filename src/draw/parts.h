@@ -1,6 +1,7 @@
 // parts.h: what svg.cpp shares with the files that draw one kind of panel: a canvas, boxes, and the frame of axes.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,19 +19,21 @@ struct Box {
   double bottom() const { return y + height; }
 };
 
-// SVG text in the making.
+// SVG text in the making. `extra`: further attributes.
 class Canvas {
  public:
   std::string out;
 
   void line(double x1, double y1, double x2, double y2, std::string_view css);
-  // anchor: start, middle, end. `extra`: further attributes.
+  void rectangle(const Box& box, std::string_view css, std::string_view extra = "");
+  // anchor: start, middle, end.
   void text(double x, double y, std::string_view text, std::string_view anchor, std::string_view css = "",
             std::string_view extra = "");
 };
 
-// " name=\"value\""; a list of numbers as the value of one.
+// " name=\"value\"", the value a text, a place in the picture, or a list of numbers.
 std::string attribute(std::string_view name, std::string_view value);
+std::string attribute(std::string_view name, double place);
 std::string numbers_attribute(std::string_view name, std::span<const double> values);
 
 // The title of a panel; returns what of the box is left below it.
@@ -40,6 +43,13 @@ Box draw_title(Canvas& canvas, const std::string& title, const Box& box);
 struct Frame {
   Box plot;
   Scale x, y;
+
+  // Calls take(i, x, y) with the places of the points that both axes can show.
+  template <class Take>
+  void for_points(const Series& series, Take&& take) const {
+    for (size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i)
+      if (x.shows(series.x[i]) && y.shows(series.y[i])) take(i, x(series.x[i]), y(series.y[i]));
+  }
 };
 Frame draw_frame(Canvas& canvas, const Box& box, const Axis& x_axis, const Axis& y_axis, Scale x, Scale y, bool grid,
                  bool square);

@@ -16,7 +16,7 @@ namespace {
 std::string power_of_ten(int n) {
   static constexpr std::array<const char*, 10> kRaised = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
   std::string text = n < 0 ? "10⁻" : "10";
-  for (const char digit : std::to_string(std::abs(n))) text += kRaised[static_cast<size_t>(digit - '0')];
+  for (const char digit : std::to_string(std::abs(n))) text += kRaised[digit - '0'];
   return text;
 }
 

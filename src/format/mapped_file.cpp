@@ -6,6 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -30,6 +33,48 @@ struct Descriptor {
 }
 
 }  // namespace
+
+// One file that is mapped, for find_mapped(). Entries are used again and never freed: a signal handler may be reading.
+struct MappedEntry {
+  std::atomic<const std::byte*> data{nullptr};  // nullptr: not in use
+  std::atomic<size_t> bytes{0};
+  std::atomic<bool> taken{true};
+  std::array<char, 512> path{};
+  MappedEntry* next = nullptr;
+};
+
+namespace {
+
+std::atomic<MappedEntry*> g_entries{nullptr};
+
+MappedEntry* take_entry() {
+  for (MappedEntry* entry = g_entries; entry != nullptr; entry = entry->next)
+    if (!entry->taken.exchange(true)) return entry;
+  auto* const entry = new MappedEntry;
+  entry->next = g_entries;
+  while (!g_entries.compare_exchange_weak(entry->next, entry)) continue;
+  return entry;
+}
+
+}  // namespace
+
+MappedFile::MappedFile(std::string path, std::span<const std::byte> bytes)
+    : path_(std::move(path)), bytes_(bytes), entry_(take_entry()) {
+  path_.copy(entry_->path.data(), entry_->path.size() - 1);
+  entry_->path[std::min(path_.size(), entry_->path.size() - 1)] = '\0';
+  entry_->bytes = bytes_.size();
+  entry_->data = bytes_.data();
+}
+
+bool find_mapped(const void* address, MappedPlace& place) noexcept {
+  for (const MappedEntry* entry = g_entries; entry != nullptr; entry = entry->next) {
+    const auto data = reinterpret_cast<uintptr_t>(entry->data.load()), at = reinterpret_cast<uintptr_t>(address);
+    if (data == 0 || at < data || at - data >= entry->bytes) continue;
+    place = {entry->path.data(), entry->bytes, at - data};
+    return true;
+  }
+  return false;
+}
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   // O_NONBLOCK: opening a pipe that nobody writes to must fail below, not wait.
@@ -58,6 +103,8 @@ std::shared_ptr<const MappedFile> MappedFile::adopt(int descriptor, const std::s
 }
 
 MappedFile::~MappedFile() {
+  entry_->data = nullptr;
+  entry_->taken = false;
   if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 

@@ -9,8 +9,11 @@
 
 namespace ordinal {
 
+struct MappedEntry;
+
 // Pages are read when they are touched, so opening costs the same for any size. If another program shortens the file
-// while it is mapped, touching the lost pages ends the process (SIGBUS): no program can map a file and avoid that.
+// while it is mapped, touching the lost pages raises SIGBUS, which ends the process: no program can map a file and
+// avoid that. A program may handle the signal and ask find_mapped() which file it was, to end with a clear message.
 class MappedFile {
  public:
   // Regular files only; an empty file has an empty span. Throws Error: no such file, a folder, not permitted, not a
@@ -28,10 +31,20 @@ class MappedFile {
   const std::string& path() const { return path_; }
 
  private:
-  MappedFile(std::string path, std::span<const std::byte> bytes) : path_(std::move(path)), bytes_(bytes) {}
+  MappedFile(std::string path, std::span<const std::byte> bytes);
 
   std::string path_;
   std::span<const std::byte> bytes_;
+  MappedEntry* entry_;  // in the list that find_mapped() reads
 };
+
+struct MappedPlace {
+  const char* path = "";  // as opened; cut after 511 bytes
+  size_t bytes = 0;       // of the whole file
+  size_t offset = 0;      // of the address
+};
+
+// Finds the mapped file whose bytes hold the address. Takes no lock and no memory, so that signal handlers may call it.
+bool find_mapped(const void* address, MappedPlace& place) noexcept;
 
 }  // namespace ordinal

@@ -15,7 +15,7 @@ void unpack_rows(const TensorView& tensor, int64_t first, int64_t count, float* 
   const int64_t k_size = tensor.shape.back();
   if (tensor.layout == Layout::rows)
     return widen(tensor.dtype, tensor.data, first * k_size, {out, static_cast<size_t>(count * k_size)});
-  const int64_t panels = (tensor.shape[0] + kPanelLanes - 1) / kPanelLanes, panel_bytes = tensor.bytes / panels;
+  const int64_t panels = panels_of(tensor.shape[0]), panel_bytes = tensor.bytes / panels;
   const bool blocks = dtype_info(tensor.dtype).block_items > 1;
   for (int64_t row = first; row < first + count;) {
     const int64_t lane = row % kPanelLanes, lanes = std::min(kPanelLanes - lane, first + count - row);
@@ -39,7 +39,8 @@ ModelDraft draft_of(const ModelFile& file) {
                              .source_dtype = tensor.dtype,
                              .read_rows = [file, view = &tensor](int64_t first, int64_t count,
                                                                  float* out) { unpack_rows(*view, first, count, out); },
-                             .stored = &tensor});
+                             .stored = &tensor,
+                             .is_table = tensor.layout == Layout::rows});
   return draft;
 }
 

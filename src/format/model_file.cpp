@@ -28,7 +28,7 @@ Error truncated(const std::string& path, const std::string& expected, size_t siz
 Error foreign(const std::string& path, Bytes file) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), std::min<size_t>(file.size(), 16));
   return Error(path + " is not an Ordinal model file", "a file that begins with ORDINAL, made by `ordinal convert`",
-               "a file that begins with " + quoted(text), "ordinal convert " + path + " model.ordinal");
+               "a file that begins with " + in_quotes(text), "ordinal convert " + path + " model.ordinal");
 }
 
 // The first 64 bytes, checked as far as they can be without the rest.
@@ -176,7 +176,7 @@ const TensorView* ModelFile::find(std::string_view name) const {
 std::string ModelFile::recorded_checksum(std::string_view tensor_name) const {
   const TensorPart* const part = contents_->part(tensor_name);
   if (part == nullptr)
-    throw Error(path() + " has no tensor " + quoted(tensor_name), "a tensor of the file", "another name");
+    throw Error(path() + " has no tensor " + in_quotes(tensor_name), "a tensor of the file", "another name");
   return checksum_text(part->part.checksum);
 }
 

@@ -24,7 +24,7 @@ uint64_t read_checksum(const Json& json) {
   uint64_t value = 0;
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
   if (error != std::errc() || stop != digits.data() + digits.size() || checksum_text(value) != digits)
-    json.fail("checksum is not what it should be", "16 lower-case hexadecimal digits", quoted(digits));
+    json.fail("checksum is not what it should be", "16 lower-case hexadecimal digits", in_quotes(digits));
   return value;
 }
 
@@ -69,16 +69,16 @@ void read_tokenizer(const Json& json, ModelHeader& header) {
   for (const Json& id : array(member(json, "special_ids"), "special_ids"))
     data.special_ids.push_back(whole_number_32(id, "special_ids"));
   for (size_t i = 0; i < kBlobKinds; ++i)
-    if (const Json* blob = find(json, kBlobNames[i])) {
-      const std::string name(kBlobNames[i]);
-      check_members(*blob, name, {"count", "offset", "bytes", "checksum"});
-      header.blobs[i] = {whole_number(member(*blob, "count"), "count"), read_part(*blob, name)};
+    if (const std::string name(kBlobNames[i]); json.contains(name)) {
+      const Json& blob = member(json, name);
+      check_members(blob, name, {"count", "offset", "bytes", "checksum"});
+      header.blobs[i] = {whole_number(member(blob, "count"), "count"), read_part(blob, name)};
     }
 }
 
 Dtype read_dtype(const Json& json) {
   const std::string name = text(json, "dtype");
-  if (!is_plain_word(name, 16)) json.fail("dtype is no word", "the name of a kind of number", quoted(name));
+  if (!is_plain_word(name, 16)) json.fail("dtype is no word", "the name of a kind of number", in_quotes(name));
   return dtype_from_name(name);
 }
 
@@ -94,7 +94,7 @@ TensorPart read_tensor(const Json& json) {
   tensor.name = text(member(json, "name"), "name");
   tensor.dtype = read_dtype(member(json, "dtype"));
   for (const Json& size : array(member(json, "shape"), "shape")) {
-    if (tensor.shape.size() == 2) size.fail("shape is a long list", "one or two sizes", "more");
+    if (tensor.shape.size() == 3) size.fail("shape is a long list", "one to three sizes", "more");
     tensor.shape.push_back(whole_number(size, "shape"));
   }
   tensor.layout = static_cast<Layout>(one_of(kLayouts, member(json, "layout"), "layout"));
@@ -279,13 +279,13 @@ void check_notes(const ModelNotes& notes) {
     throw Error("the weights were trained under too many positions", "at most " + decimal(kMaxTrainedSpecs),
                 decimal(static_cast<int64_t>(specs.size())));
   if (!specs.empty() && std::find(specs.begin(), specs.end(), notes.position) == specs.end())
-    throw Error("the native position is not among the trained ones", "a list with " + quoted(notes.position),
+    throw Error("the native position is not among the trained ones", "a list with " + in_quotes(notes.position),
                 decimal(static_cast<int64_t>(specs.size())) + " others");
   specs.push_back(notes.position);
   for (const std::string_view spec : specs)
     if (!is_plain_word(spec, kMaxSpec))
       throw Error("a position spec cannot be kept in a file", "up to 1024 characters of ASCII, no blanks",
-                  quoted(spec));
+                  in_quotes(spec));
 
   if (notes.provenance_json.size() > kMaxProvenance)
     throw Error("the provenance is too long", "at most " + decimal(kMaxProvenance) + " bytes",
@@ -295,7 +295,7 @@ void check_notes(const ModelNotes& notes) {
 
 void check_tensor_name(std::string_view name) {
   if (!is_plain_word(name, kMaxTensorName))
-    throw Error("a tensor has no proper name", "up to 128 characters of ASCII, no blanks", quoted(name));
+    throw Error("a tensor has no proper name", "up to 128 characters of ASCII, no blanks", in_quotes(name));
 }
 
 }  // namespace ordinal

@@ -28,7 +28,11 @@ constexpr int64_t kReportEvery = int64_t{1} << 20;  // bytes
 
 std::span<const std::byte> bytes_of(const auto& items) { return std::as_bytes(std::span(items)); }
 
-int64_t row_count(const TensorSource& source) { return source.shape.size() == 2 ? source.shape[0] : 1; }
+int64_t row_count(const TensorSource& source) {
+  int64_t rows = 1;
+  for (size_t i = 0; i + 1 < source.shape.size(); ++i) rows *= source.shape[i];
+  return rows;
+}
 
 Dtype stored_dtype(const TensorSource& source, Layout layout, const WriteOptions& options) {
   const bool other_head = options.head_dtype && (source.name == "token_embd.weight" || source.name == "output.weight");
@@ -40,7 +44,7 @@ Dtype stored_dtype(const TensorSource& source, Layout layout, const WriteOptions
     throw Error(source.name + " is of a kind without a name", "a kind in the table of kinds",
                 std::to_string(static_cast<int>(dtype)));
   const int64_t block = dtype_info(dtype).block_items;
-  return block > 1 && (layout == Layout::rows || source.shape[1] < block) ? Dtype::f32 : dtype;
+  return block > 1 && (layout == Layout::rows || source.shape.back() < block) ? Dtype::f32 : dtype;
 }
 
 TensorPart plan_tensor(const TensorSource& source, const WriteOptions& options) {
@@ -51,7 +55,7 @@ TensorPart plan_tensor(const TensorSource& source, const WriteOptions& options) 
   tensor.shape = source.shape;
   try {
     tensor_bytes(Dtype::f32, Layout::rows, source.shape);  // shape first: the next two lines look at it
-    tensor.layout = layout_for(source.name, source.shape.size());
+    tensor.layout = source.is_table || source.shape.size() == 1 ? Layout::rows : Layout::panels;
     tensor.dtype = stored_dtype(source, tensor.layout, options);
     tensor.part.bytes = tensor_bytes(tensor.dtype, tensor.layout, tensor.shape);
   } catch (const Error& error) {
@@ -209,7 +213,7 @@ class Writer {
       check_overflow(source, tensor.dtype, read);
       std::span<const std::byte> bytes;
       if (dtype_info(tensor.dtype).block_items > 1) {
-        const int64_t panel_bytes = tensor.part.bytes / ((rows + kRows - 1) / kRows);
+        const int64_t panel_bytes = tensor.part.bytes / panels_of(rows);
         stored.resize(static_cast<size_t>(panel_bytes));
         squared_errors += pack_block_panel(tensor.dtype, values.data(), count, k_size, stored.data());
         bytes = stored;

@@ -14,14 +14,17 @@ namespace ordinal {
 // A tensor to be written, read from its source when its turn comes.
 struct TensorSource {
   std::string name;            // GGUF's: token_embd.weight, blk.7.attn_q.weight, ...
-  std::vector<int64_t> shape;  // [N, K] or [K], outputs first
+  std::vector<int64_t> shape;  // [N, K] or [K], outputs first; of a table [M, N, K] too
   Dtype source_dtype = Dtype::f32;
   // Gives rows `first` .. `first + count` as count * K floats, outputs first whatever the source's orientation
-  // (a tensor of one dimension has one row). Called with rising `first`, count <= 32.
+  // (a tensor of one dimension has one row, one of three M * N). Called with rising `first`, count <= 32.
   std::function<void(int64_t first, int64_t count, float* out)> read_rows;
   // The tensor as it lies in a model file, which read_rows keeps alive: written byte for byte where kind and layout
   // stay. nullptr when it comes from elsewhere.
   const TensorView* stored = nullptr;
+  // Not a matrix that products are made of but a table that a position scheme reads: lies in rows. Who adds the tensor
+  // knows.
+  bool is_table = false;
 };
 
 // Everything a model file holds, before it is one.
@@ -32,9 +35,8 @@ struct ModelDraft {
   std::vector<TensorSource> tensors;
 };
 
-// How tensors are stored. Matrices (two dimensions) go to panels, but for position_embd.weight and other position
-// tables, which stay rows; tensors of one dimension stay f32 rows. Where a block kind is asked for, tables in rows and
-// matrices of fewer than 32 inputs stay f32.
+// How tensors are stored. Matrices go to panels; tables stay in rows; tensors of one dimension stay f32 rows. Where a
+// block kind is asked for, tables and matrices of fewer than 32 inputs stay f32.
 struct WriteOptions {
   bool keep_dtype = true;  // each matrix in the kind of its source, as is all of a model file; otherwise in `dtype`
   Dtype dtype = Dtype::f32;

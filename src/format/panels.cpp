@@ -8,25 +8,10 @@
 namespace ordinal {
 namespace {
 
-// Parts of names that mark tables of positions.
-struct RowTable {
-  std::string_view text;
-  bool begins;  // the name begins with it; otherwise it is anywhere in the name
-};
-constexpr RowTable kRowTables[] = {{"position_embd", true}, {"rope_", true}, {"attn_rel", false}, {"attn_xl", false}};
-
 // Rows are read this many numbers at a time: 32 runs that fit the nearest cache beside what is written.
 constexpr int64_t kStretch = 64;
 
 }  // namespace
-
-Layout layout_for(std::string_view tensor_name, size_t dimensions) {
-  if (dimensions < 2) return Layout::rows;
-  for (const RowTable& table : kRowTables)
-    if (table.begins ? tensor_name.starts_with(table.text) : tensor_name.find(table.text) != std::string_view::npos)
-      return Layout::rows;
-  return Layout::panels;
-}
 
 void pack_panel(const float* rows, int64_t count, int64_t k_size, float* panel) {
   if (count < kPanelLanes) std::fill_n(panel, kPanelLanes * k_size, 0.0f);

@@ -80,12 +80,10 @@ void read_merges(std::span<const std::byte> bytes, int64_t count, int64_t vocab_
 }  // namespace
 
 const TokenizerKind& tokenizer_kind(std::string_view name) {
-  std::string names;
-  for (const TokenizerKind& kind : kTokenizerKinds) {
+  for (const TokenizerKind& kind : kTokenizerKinds)
     if (kind.name == name) return kind;
-    names += (names.empty() ? "" : ", ") + std::string(kind.name);
-  }
-  throw Error("unknown kind of tokenizer " + quoted(name), names, quoted(name));
+  throw Error("unknown kind of tokenizer " + in_quotes(name), joined(kTokenizerKinds, ", ", &TokenizerKind::name),
+              in_quotes(name));
 }
 
 int64_t blob_count(const TokenizerData& data, size_t blob) {
@@ -136,7 +134,7 @@ void check_tokenizer_facts(const TokenizerData& data, int64_t vocab_size) {
   tokenizer_kind(data.kind);
   if (!is_plain_word(data.split, kMaxSplitName))
     throw Error("a tokenizer's split has no proper name", "up to 64 characters of ASCII, no blanks",
-                quoted(data.split));
+                in_quotes(data.split));
   check_id("bos_id", data.bos_id, -1, vocab_size);
   check_id("eos_id", data.eos_id, -1, vocab_size);
   check_id("unknown_id", data.unknown_id, -1, vocab_size);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/words.h"
 #include "kernels/kernels.h"
 #include "ordinal/error.h"
 
@@ -38,13 +39,10 @@ const std::vector<const Kernels*>& tables_here() {
 const Kernels* choose() {
   const char* wanted = std::getenv("ORDINAL_ISA");
   if (wanted == nullptr || *wanted == '\0') return tables_here().front();
-  std::string names;
-  for (const Kernels* table : tables_here()) {
+  for (const Kernels* table : tables_here())
     if (std::string_view(wanted) == table->name) return table;
-    names += (names.empty() ? "" : ", ") + std::string(table->name);
-  }
-  throw Error("ORDINAL_ISA asks for kernels that this machine has not", names, wanted,
-              "unset ORDINAL_ISA to use " + std::string(tables_here().front()->name));
+  throw Error("ORDINAL_ISA asks for kernels that this machine has not", joined(tables_here(), ", ", &Kernels::name),
+              wanted, "unset ORDINAL_ISA to use " + std::string(tables_here().front()->name));
 }
 
 std::atomic<const Kernels*> in_use{nullptr};

@@ -16,8 +16,6 @@ namespace {
 
 constexpr int64_t kTile = Workspace::ThreadScratch::kTileRows;
 
-int64_t whole_panels(int64_t n) { return (n + kPanelLanes - 1) / kPanelLanes * kPanelLanes; }
-
 // The pairs [first, last) of one part and key/value head; pair p is row p / group, query head p % group of the group.
 struct Tile {
   const PassPart& part;
@@ -47,7 +45,7 @@ void attend_tile(const Tile& tile, Rows q, Rows mix, Workspace::ThreadScratch& s
            .m = pairs,
            .panels = cache.keys(tile.layer, tile.kv_head),
            .panel_stride = cache.key_panel_bytes(),
-           .n_panels = whole_panels(most) / kPanelLanes,
+           .n_panels = panels_of(most),
            .k = d,
            .y = scratch.scores.data(),
            .y_stride = scores_stride});

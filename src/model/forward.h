@@ -25,9 +25,13 @@ struct SessionState {
   Rows logits_rows(int64_t rows);
 };
 
-// For what measures sessions from below; users of the library have no need of it.
+// For what works with sessions from below; users of the library have no need of it.
 struct SessionInside {
   static SessionState& of(Session& session) { return *session.state_; }
+
+  // `to` forgets what it holds and has the first `length` tokens of `from`, as a fork would, without taking memory.
+  // Throws Error unless their caches are alike: one model, scheme, capacity, first position and kind of number.
+  static void take_over(Session& to, const Session& from, int64_t length);
 };
 
 // One pass over all rows of `parts`. Appends to the sessions' caches (their lengths are the caller's to move).

@@ -17,8 +17,6 @@ namespace {
 // The largest number of each plain kind; in f32 every number is its own.
 constexpr std::array kLargest = {std::numeric_limits<float>::infinity(), 65504.0f, 0x1.fep127f};
 
-int64_t whole_panels(int64_t n) { return (n + 31) / 32 * 32; }
-
 }  // namespace
 
 int64_t KvCache::bytes_of(const ModelConfig& config, int64_t capacity, Dtype dtype) {
@@ -38,7 +36,7 @@ KvCache::KvCache(const ModelConfig& config, int64_t capacity, Dtype dtype)
       n_layers_(config.n_layers),
       n_kv_heads_(config.n_kv_heads),
       head_dim_(config.head_dim),
-      value_panels_((config.head_dim + 31) / 32) {
+      value_panels_(panels_of(config.head_dim)) {
   const int64_t bytes = bytes_of(config, capacity, dtype);  // refuses what the next lines could not count
   capacity_ = whole_panels(capacity);
   key_bytes_ = capacity_ * head_dim_ * item_bytes_;
@@ -94,7 +92,7 @@ void KvCache::store(int64_t layer, int64_t kv_head, int64_t t, const float* key,
 }
 
 void KvCache::copy_from(const KvCache& other, int64_t length) {
-  const int64_t key_panels = (length + 31) / 32;
+  const int64_t key_panels = panels_of(length);
   for (int64_t head = 0; head < n_layers_ * n_kv_heads_; ++head) {
     const std::byte* from = other.data_.get() + head * head_bytes_;
     std::byte* to = data_.get() + head * head_bytes_;

@@ -16,7 +16,7 @@ constexpr int64_t kWorthThreads = 1 << 17;
 
 bool needs_rounding(const Product& product) { return dtype_info(product.linear.weight->dtype).block_items > 1; }
 
-int64_t panels_of(const Product& product) { return (product.linear.n + kPanelLanes - 1) / kPanelLanes; }
+int64_t panels_of(const Product& product) { return ordinal::panels_of(product.linear.n); }
 
 // Groups of panels of nearly equal size, as many for every thread where there are enough.
 int64_t groups_of(const Product& product, int n_threads) {
@@ -105,7 +105,7 @@ void normalize(int n_threads, const ModelConfig& config, const Norm& norm, Rows 
 
 void embed(const TensorView& table, TokenId id, float scale, std::span<float> out) {
   const int64_t width = static_cast<int64_t>(out.size()), lane = id % kPanelLanes;
-  const int64_t panel_bytes = table.bytes / ((table.shape[0] + kPanelLanes - 1) / kPanelLanes);
+  const int64_t panel_bytes = table.bytes / panels_of(table.shape[0]);
   const std::byte* panel = table.data + id / kPanelLanes * panel_bytes;
   if (dtype_info(table.dtype).block_items > 1)
     unpack_block_panel(table.dtype, panel, width, lane, 1, out.data());

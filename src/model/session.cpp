@@ -23,6 +23,9 @@ void check_options(const SessionOptions& options) {
   if (options.capacity < 0 || options.capacity > (int64_t{1} << 40))
     throw Error("the context length is out of range", "0 (the trained length) to 2^40",
                 std::to_string(options.capacity), "--ctx 2048, say");
+  if (options.scheme && options.position != "native" && options.position != options.scheme->spec())
+    throw Error("a session has one position scheme, and was given two", "a scheme, or a spec",
+                "a scheme '" + options.scheme->spec() + "' and the spec " + options.position);
   if (dtype_info(options.kv_dtype).block_items != 1)
     throw Error("keys and values are kept number by number", "f32, f16 or bf16",
                 std::string(dtype_info(options.kv_dtype).name), "--kv-dtype f16");
@@ -55,7 +58,7 @@ std::unique_ptr<SessionState> make_state(std::shared_ptr<const Model> model, Ses
   const bool stated = options.capacity > 0;
   int64_t capacity = stated ? options.capacity : c.max_seq_len;
   std::shared_ptr<const PositionScheme> scheme =
-      model->make_scheme(options.position, options.first_position + capacity);
+      options.scheme ? options.scheme : model->make_scheme(options.position, options.first_position + capacity);
   const int64_t last = scheme->max_positions();
   if (options.first_position >= last || (stated && capacity > last - options.first_position))
     throw Error("position " + std::to_string(options.first_position + capacity - 1) +
@@ -109,6 +112,7 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
 const Model& Session::model() const { return *state_->model; }
+std::shared_ptr<const Model> Session::share_model() const { return state_->model; }
 const PositionScheme& Session::scheme() const { return *state_->scheme; }
 const SessionOptions& Session::options() const { return state_->options; }
 int64_t Session::length() const { return state_->length; }
@@ -165,6 +169,21 @@ Session Session::fork() const {
   return Session(std::move(copy));
 }
 
+void SessionInside::take_over(Session& to, const Session& from, int64_t length) {
+  if (&to == &from) return to.rewind(length);
+  const SessionState& source = *from.state_;
+  SessionState& state = *to.state_;
+  const SessionOptions &a = source.options, &b = state.options;
+  if (source.model != state.model || source.scheme->spec() != state.scheme->spec() || a.capacity != b.capacity ||
+      a.first_position != b.first_position || a.kv_dtype != b.kv_dtype || length < 0 || length > source.length)
+    throw Error("a session cannot take over what this one holds",
+                "one model, position scheme, capacity and kind of number, and tokens that are there",
+                source.scheme->spec() + ", " + std::to_string(length) + " of " + std::to_string(source.length) +
+                    " tokens, for " + state.scheme->spec());
+  state.cache.copy_from(source.cache, length);
+  state.length = length;
+}
+
 std::span<const std::span<const float>> Session::evaluate_together(std::span<const Part> parts) {
   if (parts.empty()) return {};
   SessionState& lead = *parts.front().session->state_;
@@ -173,11 +192,16 @@ std::span<const std::span<const float>> Session::evaluate_together(std::span<con
   call.reserve(parts.size());
   call.named.clear();
   call.before.clear();
+  int64_t n_wanted = 0;
   for (const Part& part : parts) {
     const SessionState& session = *part.session->state_;
     if (session.model != lead.model)
       throw Error("sessions of different models cannot share a pass", "one model for all sessions", "two models");
     check_tokens(session, part.tokens);
+    if (part.wanted < 1 || part.wanted > static_cast<int64_t>(part.tokens.size()))
+      throw Error("a pass cannot give that many logits", "1 to " + std::to_string(part.tokens.size()) + ", the tokens",
+                  std::to_string(part.wanted));
+    n_wanted += part.wanted;
     call.named.push_back(&session);
     call.before.push_back(session.length);
   }
@@ -185,35 +209,35 @@ std::span<const std::span<const float>> Session::evaluate_together(std::span<con
   if (std::ranges::adjacent_find(call.named) != call.named.end())
     throw Error("a session is named twice in one pass", "each session once", "the same session again");
 
-  // Passes of at most `chunk` rows; each takes what is left of the parts in order.
-  call.done.assign(parts.size(), 0);
-  const int64_t d_model = lead.model->config().d_model;
-  const Rows last = work->rows(kLastRows, static_cast<int64_t>(parts.size()), d_model);
+  // Passes of at most `chunk` rows; each takes what is left of the parts in order, and gives the last x of wanted rows.
+  size_t done = 0;   // tokens of parts[at] that earlier passes took
+  int64_t kept = 0;  // wanted rows so far
+  const Rows last = work->rows(kLastRows, n_wanted, lead.model->config().d_model);
   Rows logits;
   try {
     for (size_t at = 0; at < parts.size();) {
       call.pass.clear();
-      call.ends.clear();
       int64_t rows = 0;
       while (at < parts.size() && rows < lead.options.chunk) {
         SessionState& session = *parts[at].session->state_;
-        const auto rest = parts[at].tokens.subspan(call.done[at]);
+        const auto rest = parts[at].tokens.subspan(done);
         const auto taken = rest.first(std::min(rest.size(), static_cast<size_t>(lead.options.chunk - rows)));
-        const bool ends = taken.size() == rest.size();
-        call.pass.push_back({&session, taken, rows, session.length, ends ? 1 : 0});
-        rows += static_cast<int64_t>(taken.size());
-        call.done[at] += taken.size();
-        if (!ends) break;
-        call.ends.push_back(at++);
+        const auto count = static_cast<int64_t>(taken.size()), left = static_cast<int64_t>(rest.size()) - count;
+        const int64_t wanted = std::clamp<int64_t>(parts[at].wanted - left, 0, count);
+        call.pass.push_back({&session, taken, rows, session.length, wanted});
+        rows += count;
+        done = left > 0 ? done + taken.size() : 0;
+        if (left > 0) break;
+        ++at;
       }
       with_threads(lead.options.n_threads, [&] {
         const Rows x = forward(call.pass, *work);
         const bool all_rows = x.rows == rows;
-        for (size_t i = 0; i < call.ends.size(); ++i) {
-          const PassPart& part = call.pass[i];
-          const int64_t row = part.first_row + static_cast<int64_t>(part.tokens.size()) - 1;
-          std::ranges::copy(x[all_rows ? row : static_cast<int64_t>(i)],
-                            last[static_cast<int64_t>(call.ends[i])].begin());
+        int64_t given = 0;
+        for (const PassPart& part : call.pass) {
+          const int64_t first = part.first_row + static_cast<int64_t>(part.tokens.size()) - part.wanted;
+          for (int64_t r = 0; r < part.wanted; ++r)
+            std::ranges::copy(x[all_rows ? first + r : given++], last[kept++].begin());
         }
         if (at == parts.size()) logits = logits_of(lead, last, *work);
       });

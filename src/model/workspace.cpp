@@ -6,8 +6,6 @@
 namespace ordinal {
 namespace {
 
-int64_t whole_panels(int64_t n) { return (n + kPanelLanes - 1) / kPanelLanes * kPanelLanes; }
-
 void grow(std::vector<float>& memory, int64_t count) {
   if (memory.size() < static_cast<size_t>(count)) memory.resize(static_cast<size_t>(count));
 }
@@ -57,10 +55,8 @@ int64_t Workspace::ThreadScratch::make_room(int64_t head_dim, int64_t capacity, 
 void Workspace::Call::reserve(size_t parts) {
   named.reserve(parts);
   before.reserve(parts);
-  done.reserve(parts);
   pass.reserve(parts);
   tails.reserve(parts);
-  ends.reserve(parts);
 }
 
 std::unique_ptr<Workspace> WorkspacePool::take() {

@@ -60,10 +60,8 @@ class Workspace {
   struct Call {
     std::vector<const SessionState*> named;
     std::vector<int64_t> before;  // lengths of the sessions when the call came
-    std::vector<size_t> done;     // tokens of each part that earlier passes took
     std::vector<PassPart> pass;
     std::vector<PassPart> tails;  // what a pass wants of its parts
-    std::vector<size_t> ends;     // parts whose last token is in this pass
     void reserve(size_t parts);
   };
   Call call;

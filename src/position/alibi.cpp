@@ -10,6 +10,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/words.h"
 #include "position/scheme.h"
 
 namespace ordinal {
@@ -42,14 +43,12 @@ class Alibi final : public PositionScheme {
 
 }  // namespace
 
-SchemePtr make_alibi(ParamReader& params, const AttentionShape& shape, const TensorLookup&) {
+SchemePtr make_alibi(ParamReader& params, const AttentionShape& shape, TableReader&) {
   const bool naive = params.choice("slopes", {"standard", "naive"}) == "naive";
   const double max_bias = params.positive("max_bias", 8);
   if (naive) params.remark("lab: naive slopes, which no checkpoint should have been trained with");
   std::vector<float> slopes = make_slopes(shape.n_heads, max_bias, naive);
-  std::vector<std::string> texts;
-  for (const float slope : slopes) texts.push_back(number_text(static_cast<double>(slope)));
-  params.remark("slopes by head: " + join(texts));
+  params.remark("slopes by head: " + joined(slopes, ", ", number_text));
   return std::make_unique<Alibi>(std::move(slopes));
 }
 

@@ -20,11 +20,12 @@ double read_alpha(ParamReader& params) {
   return alpha;
 }
 
-SchemePtr make_hierarchical(ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup) {
+SchemePtr make_hierarchical(ParamReader& params, const AttentionShape& shape, TableReader& tables) {
   const double alpha = read_alpha(params);
-  const TensorView& table = require_table(lookup, "position_embd.weight", params.scheme(), -1, shape.d_model);
+  SchemeTable table = read_positions(tables, shape, 0);
   const auto policy = std::ranges::find(beyond_policies(), std::string_view("hierarchical"), &BeyondPolicy::name);
-  return make_learned_table(*policy, table, 0, {.rows = table.shape[0], .length = 0, .alpha = alpha});
+  const TableReach reach{.rows = table.shape[0], .length = 0, .alpha = alpha};
+  return make_learned_table(*policy, std::move(table), 0, reach);
 }
 
 }  // namespace ordinal

@@ -20,7 +20,7 @@ class Index final : public PositionScheme {
 
 }  // namespace
 
-SchemePtr make_index(ParamReader& params, const AttentionShape&, const TensorLookup&) {
+SchemePtr make_index(ParamReader& params, const AttentionShape&, TableReader&) {
   params.remark("lab: a position of 1000 drowns any token embedding; LayerNorm takes it away again");
   return std::make_unique<Index>();
 }

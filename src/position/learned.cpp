@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace ordinal {
 namespace {
@@ -48,8 +49,8 @@ constexpr BeyondPolicy kPolicies[] = {
 
 class Learned final : public PositionScheme {
  public:
-  Learned(const BeyondPolicy& policy, const TensorView& table, int64_t offset, TableReach reach)
-      : policy_(policy), reach_(reach), offset_(offset), rows_(table_values(table)) {}
+  Learned(const BeyondPolicy& policy, SchemeTable table, int64_t offset, TableReach reach)
+      : policy_(policy), reach_(reach), offset_(offset), rows_(std::move(table.values)) {}
 
   int64_t max_positions() const override { return policy_.reach(reach_); }
 
@@ -92,11 +93,22 @@ class Learned final : public PositionScheme {
 
 std::span<const BeyondPolicy> beyond_policies() { return kPolicies; }
 
-SchemePtr make_learned_table(const BeyondPolicy& policy, const TensorView& table, int64_t offset, TableReach reach) {
-  return std::make_unique<Learned>(policy, table, offset, reach);
+SchemeTable read_positions(TableReader& tables, const AttentionShape& shape, int64_t offset) {
+  const int64_t rows = shape.trained_length + offset;
+  // Slow waves, a number of rounds and a phase for each channel.
+  const auto waves = [rows](int64_t row, int64_t col, double random) {
+    const double rounds = static_cast<double>(1 + col % 3), phase = 2.4 * static_cast<double>(col);
+    const double turn = 2 * std::numbers::pi * rounds * static_cast<double>(row) / static_cast<double>(rows);
+    return std::cos(turn + phase) / rounds + 0.04 * random;
+  };
+  return tables.read_one({"position_embd.weight", {any_size(rows), shape.d_model}, waves});
 }
 
-SchemePtr make_learned(ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup) {
+SchemePtr make_learned_table(const BeyondPolicy& policy, SchemeTable table, int64_t offset, TableReach reach) {
+  return std::make_unique<Learned>(policy, std::move(table), offset, reach);
+}
+
+SchemePtr make_learned(ParamReader& params, const AttentionShape& shape, TableReader& tables) {
   std::vector<std::string_view> names;
   for (const BeyondPolicy& policy : kPolicies) names.push_back(policy.name);
   const int64_t offset = params.whole("offset", 0, 0, kMostRows);
@@ -106,7 +118,7 @@ SchemePtr make_learned(ParamReader& params, const AttentionShape& shape, const T
   const int64_t asked = resample ? params.session_whole("length", shape.length, 1, int64_t{1} << 40) : 0;
   const double alpha = hierarchical ? read_alpha(params) : 0;
 
-  const TensorView& table = require_table(lookup, "position_embd.weight", params.scheme(), -1, shape.d_model);
+  SchemeTable table = read_positions(tables, shape, offset);
   const int64_t rows = table.shape[0] - offset;
   if (rows < 1)
     params.refuse("offset", std::to_string(offset),
@@ -115,7 +127,7 @@ SchemePtr make_learned(ParamReader& params, const AttentionShape& shape, const T
   if (resample && reach.length > rows)
     params.remark("context " + std::to_string(rows) + " -> " + std::to_string(reach.length) +
                   ": every position moves, also those inside the table");
-  return make_learned_table(policy, table, offset, reach);
+  return make_learned_table(policy, std::move(table), offset, reach);
 }
 
 }  // namespace ordinal

@@ -31,7 +31,10 @@ std::span<const BeyondPolicy> beyond_policies();
 // Asks for alpha and checks it.
 double read_alpha(ParamReader& params);
 
-// The scheme over `position_embd.weight`, whose first `offset` rows no position has.
-SchemePtr make_learned_table(const BeyondPolicy& policy, const TensorView& table, int64_t offset, TableReach reach);
+// position_embd.weight [offset + L, d_model].
+SchemeTable read_positions(TableReader& tables, const AttentionShape& shape, int64_t offset);
+
+// The scheme over that table, whose first `offset` rows no position has.
+SchemePtr make_learned_table(const BeyondPolicy& policy, SchemeTable table, int64_t offset, TableReach reach);
 
 }  // namespace ordinal

@@ -24,7 +24,7 @@ class Sharpened final : public PositionScheme {
 
 }  // namespace
 
-SchemePtr make_none(ParamReader& params, const AttentionShape&, const TensorLookup&) {
+SchemePtr make_none(ParamReader& params, const AttentionShape&, TableReader&) {
   const double scale = params.positive("logit_scale", 1);
   if (scale == 1) return std::make_unique<PositionScheme>();
   return std::make_unique<Sharpened>(scale);

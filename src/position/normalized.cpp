@@ -34,7 +34,7 @@ class Normalized final : public PositionScheme {
 
 }  // namespace
 
-SchemePtr make_normalized(ParamReader& params, const AttentionShape& shape, const TensorLookup&) {
+SchemePtr make_normalized(ParamReader& params, const AttentionShape& shape, TableReader&) {
   const int64_t length = params.session_whole("length", shape.length, 1, int64_t{1} << 40);
   params.remark("lab: the step from one position to the next depends on the length, here 1/" + std::to_string(length));
   return std::make_unique<Normalized>(length);

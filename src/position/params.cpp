@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/words.h"
 #include "position/scheme.h"
 
 namespace ordinal {
@@ -21,12 +22,6 @@ std::string number_text(double value) {
   const auto [end, error] = whole ? std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed)
                                   : std::to_chars(buffer, buffer + sizeof buffer, value);
   return std::string(buffer, end);
-}
-
-std::string join(std::span<const std::string> words, std::string_view between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : std::string(between)) + word;
-  return text;
 }
 
 const std::string* ParamReader::find(std::string_view key, const std::string& otherwise, std::string allowed) {
@@ -65,8 +60,8 @@ std::string ParamReader::choice(std::string_view key, std::initializer_list<std:
 
 std::string ParamReader::choice(std::string_view key, std::span<const std::string_view> choices) {
   const std::vector<std::string> names(choices.begin(), choices.end());
-  if (const std::string* text = find(key, names.front(), join(names))) {
-    if (std::find(names.begin(), names.end(), *text) == names.end()) refuse(key, *text, join(names));
+  if (const std::string* text = find(key, names.front(), joined(names))) {
+    if (std::find(names.begin(), names.end(), *text) == names.end()) refuse(key, *text, joined(names));
     record(*text);
   }
   return params_.back().value;
@@ -143,7 +138,7 @@ void ParamReader::refuse_unknown() const {
   for (size_t i = 0; i < used_.size(); ++i)
     if (!used_[i])
       throw Error("position scheme '" + spec_.name + "' has no parameter '" + spec_.params[i].first + "' here",
-                  known.empty() ? "no parameters" : join(known), spec_.params[i].first + "=" + spec_.params[i].second,
+                  known.empty() ? "no parameters" : joined(known), spec_.params[i].first + "=" + spec_.params[i].second,
                   see_list());
 }
 
@@ -158,6 +153,11 @@ SchemeFacts ParamReader::facts() const {
   SchemeFacts facts{.spec = spec_.name, .kind = {}, .params = params_, .remarks = remarks_, .tensors = {}};
   for (size_t i = 0; i < stated_.size(); ++i) facts.spec += (i == 0 ? ":" : ",") + stated_[i];
   return facts;
+}
+
+std::string SchemeFacts::param(std::string_view key, std::string_view otherwise) const {
+  const auto found = std::ranges::find(params, key, &SchemeParam::key);
+  return found == params.end() ? std::string(otherwise) : found->value;
 }
 
 }  // namespace ordinal

@@ -97,8 +97,9 @@ std::pair<SchemePtr, SchemeFacts> make_per_layer(std::string_view spec, const At
     facts.spec += ";layers=" + list_text(chosen) + ":" + part.spec;
     facts.remarks.push_back("layers " + list_text(chosen) + ": " + part.spec);
     for (const std::string& remark : part.remarks) facts.remarks.push_back(part.spec + ": " + remark);
-    for (const std::string& tensor : part.tensors)
-      if (std::ranges::find(facts.tensors, tensor) == facts.tensors.end()) facts.tensors.push_back(tensor);
+    for (const SchemeTensor& tensor : part.tensors)
+      if (std::ranges::find(facts.tensors, tensor.name, &SchemeTensor::name) == facts.tensors.end())
+        facts.tensors.push_back(tensor);
   }
   return {std::make_unique<PerLayer>(base, std::move(layers)), std::move(facts)};
 }

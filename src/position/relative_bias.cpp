@@ -14,46 +14,45 @@
 namespace ordinal {
 namespace {
 
-// One layer's biases.
-struct Table {
+struct LayerBias {
   std::vector<float> past;  // [n_heads, K + 1], number n for n positions back
   int64_t clip = 0;         // K
 };
 
 class RelativeBias final : public PositionScheme {
  public:
-  explicit RelativeBias(std::vector<Table> layers) : layers_(std::move(layers)) {}
+  explicit RelativeBias(std::vector<LayerBias> layers) : layers_(std::move(layers)) {}
 
   void add_to_scores(const AttentionSite& site, std::span<const float>, std::span<float> scores) const override {
-    const Table& table = layers_[static_cast<size_t>(site.layer)];
+    const LayerBias& table = layers_[static_cast<size_t>(site.layer)];
     const float* bias = table.past.data() + site.head * (table.clip + 1);
     for (size_t j = 0; j < scores.size(); ++j) scores[j] += bias[std::min(distance_back(site, j), table.clip)];
   }
 
  private:
-  const std::vector<Table> layers_;  // [n_layers]
+  const std::vector<LayerBias> layers_;  // [n_layers]
 };
 
 }  // namespace
 
-SchemePtr make_relative_bias(ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup) {
+SchemePtr make_relative_bias(ParamReader& params, const AttentionShape& shape, TableReader& tables) {
   const std::optional<int64_t> stated = params.whole_or("clip", "auto", 0, 1 << 30);
   const int64_t heads = shape.n_heads;
-  std::vector<Table> layers;
-  for (int64_t layer = 0; layer < shape.n_layers; ++layer) {
-    const TensorView& table = require_layer_table(lookup, "attn_rel_b.weight", layer, params.scheme(), -1, heads);
+  const TableSize rows_made_up = any_size(stated ? *stated + 1 : 32);
+  std::vector<LayerBias> layers;
+  for (const SchemeTable& table :
+       tables.read_layers({"blk.N.attn_rel_b.weight", {rows_made_up, heads}, falling_bias(heads)})) {
     const int64_t rows = table.shape[0], clip = stated.value_or(rows - 1);
     if (rows != clip + 1 && rows != 2 * clip + 1)
       params.refuse(
           "clip", std::to_string(clip),
           "a clip for which " + table.name + " has clip + 1 or 2 clip + 1 rows: it has " + std::to_string(rows));
-    const std::vector<float> values = table_values(table);
-    Table one{.past = {}, .clip = clip};
+    LayerBias one{.past = {}, .clip = clip};
     for (int64_t head = 0; head < heads; ++head)
       for (int64_t n = 0; n <= clip; ++n)
-        one.past.push_back(values[static_cast<size_t>((rows == clip + 1 ? n : clip - n) * heads + head)]);
+        one.past.push_back(table.values[static_cast<size_t>((rows == clip + 1 ? n : clip - n) * heads + head)]);
+    if (layers.empty()) params.remark("distances of " + std::to_string(clip) + " and more share a bias");
     layers.push_back(std::move(one));
-    if (layer == 0) params.remark("distances of " + std::to_string(clip) + " and more share a bias");
   }
   return std::make_unique<RelativeBias>(std::move(layers));
 }

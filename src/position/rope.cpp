@@ -85,7 +85,7 @@ class Rope final : public PositionScheme {
 
 }  // namespace
 
-SchemePtr make_rope(ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup) {
+SchemePtr make_rope(ParamReader& params, const AttentionShape& shape, TableReader& tables) {
   RopeAngles angles;
   angles.theta = params.positive("theta", 10000);
   const bool interleaved = params.choice("pairing", {"half", "interleaved"}) == "interleaved";
@@ -100,9 +100,11 @@ SchemePtr make_rope(ParamReader& params, const AttentionShape& shape, const Tens
   angles.frequencies = rope_frequencies(angles.theta, angles.rotary_dim);
 
   const auto scaling = std::ranges::find_if(rope_scaling_table(), [&](const auto& s) { return s.info.name == name; });
-  scaling->apply(angles, params, shape, lookup);
-  const int64_t pairs = angles.rotary_dim / 2;
-  const std::vector<double> divisors = optional_factors(lookup, "rope_freqs.weight", params.scheme(), pairs);
+  scaling->apply(angles, params, shape, tables);
+  const std::vector<double> divisors = factors_of(
+      tables.read_one(
+          {.name = "rope_freqs.weight", .shape = {angles.rotary_dim / 2}, .made_up = {}, .is_optional = true}),
+      params);
   for (size_t i = 0; i < divisors.size(); ++i) angles.frequencies[i] /= divisors[i];
   if (!divisors.empty()) params.remark("angles divided by rope_freqs.weight");
   return std::make_unique<Rope>(std::move(angles), interleaved, shape);

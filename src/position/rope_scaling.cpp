@@ -33,17 +33,17 @@ void stretch_theta(RopeAngles& angles, double s) {
   angles.frequencies = rope_frequencies(angles.theta, angles.rotary_dim);
 }
 
-void keep(RopeAngles&, ParamReader&, const AttentionShape&, const TensorLookup&) {}
+void keep(RopeAngles&, ParamReader&, const AttentionShape&, TableReader&) {}
 
 // w / s: every position counts as one s times nearer.
-void linear(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, const TensorLookup&) {
+void linear(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, TableReader&) {
   const double s = read_factor(params);
   for (double& frequency : angles.frequencies) frequency /= s;
   echo_context(params, static_cast<double>(shape.trained_length), s);
 }
 
 // theta s^(r / (r - 2)).
-void ntk(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, const TensorLookup&) {
+void ntk(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, TableReader&) {
   const double s = read_factor(params);
   stretch_theta(angles, s);
   params.remark("theta in effect " + number_text(angles.theta));
@@ -79,13 +79,13 @@ double by_parts(RopeAngles& angles, ParamReader& params, const AttentionShape& s
   return s;
 }
 
-void ntk_by_parts(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, const TensorLookup&) {
+void ntk_by_parts(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, TableReader&) {
   by_parts(angles, params, shape);
 }
 
 // ntk_by_parts, with scores sharpened: cos and sin times m = 0.1 ln s + 1, so scores times m * m. With mscale and
 // mscale_all_dim, (0.1 mscale ln s + 1) / (0.1 mscale_all_dim ln s + 1).
-void yarn(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, const TensorLookup&) {
+void yarn(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, TableReader&) {
   const double s = by_parts(angles, params, shape);
   const std::optional<double> stated = params.positive_or_auto("attention_factor");
   const std::optional<double> mscale = params.positive_or_auto("mscale");
@@ -101,7 +101,7 @@ void yarn(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, 
 
 // For a length n > L: theta (s n / L - (s - 1))^(r / (r - 2)). n is fixed when the scheme is made, so that cached keys
 // stay right.
-void dynamic(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, const TensorLookup&) {
+void dynamic(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, TableReader&) {
   const double s = params.at_least("factor", 1, 1), length = read_original_length(params, shape);
   const double n = static_cast<double>(params.session_whole("length", shape.length, 1, kMostLength));
   if (n <= length) return;
@@ -111,12 +111,12 @@ void dynamic(RopeAngles& angles, ParamReader& params, const AttentionShape& shap
 }
 
 // By wavelength 2 pi / w: below L / high_freq_factor kept, above L / low_freq_factor divided by s, blended between.
-void llama3(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup) {
+void llama3(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, TableReader& tables) {
   const double s = params.at_least("factor", 1, 8), length = read_original_length(params, shape);
   const double low = params.positive("low_freq_factor", 1), high = params.positive("high_freq_factor", 4);
   if (high <= low)
     params.refuse("high_freq_factor", number_text(high), "more than low_freq_factor, " + number_text(low));
-  if (lookup && lookup("rope_freqs.weight") != nullptr)
+  if (tables.has("rope_freqs.weight"))
     throw Error("the model holds rope_freqs.weight, in which its llama3 scaling is worked out already",
                 "one of the two", "both", "leave scaling=llama3 out of the spec");
   for (double& w : angles.frequencies) {
@@ -128,21 +128,19 @@ void llama3(RopeAngles& angles, ParamReader& params, const AttentionShape& shape
 
 // w / F: F from one table for sessions within L and from another for longer ones; cos and sin times
 // sqrt(1 + ln s / ln L), s the whole context over L.
-void longrope(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup) {
+void longrope(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, TableReader& tables) {
   const double length = read_original_length(params, shape);
   const double s = params.at_least("factor", 1, std::max(1.0, static_cast<double>(shape.trained_length) / length));
   const double n = static_cast<double>(params.session_whole("length", shape.length, 1, kMostLength));
   const std::optional<double> stated = params.positive_or_auto("attention_factor");
-  const int64_t pairs = static_cast<int64_t>(angles.frequencies.size());
-  const auto factors = [&](const char* name) {
-    std::vector<double> values = optional_factors(lookup, name, params.scheme(), pairs);
-    if (values.empty())
-      throw Error("this model cannot run under rope's scaling=longrope: it lacks that scaling's tensors",
-                  "rope_factors_short.weight and rope_factors_long.weight [" + std::to_string(pairs) + "]",
-                  "no " + std::string(name), "another scaling: yarn, or dynamic");
-    return values;
+  const auto pairs = static_cast<int64_t>(angles.frequencies.size());
+  const MadeUp one = [](int64_t, int64_t, double) { return 1.0; };
+  const MadeUp rising = [pairs](int64_t, int64_t pair, double) {
+    return std::pow(4.0, static_cast<double>(pair + 1) / static_cast<double>(pairs));
   };
-  const std::vector<double> within = factors("rope_factors_short.weight"), beyond = factors("rope_factors_long.weight");
+  const auto loaded =
+      tables.read({{"rope_factors_short.weight", {pairs}, one}, {"rope_factors_long.weight", {pairs}, rising}});
+  const std::vector<double> within = factors_of(loaded[0][0], params), beyond = factors_of(loaded[1][0], params);
   for (size_t i = 0; i < angles.frequencies.size(); ++i) angles.frequencies[i] /= (n > length ? beyond : within)[i];
   angles.magnitude = stated ? *stated : s > 1 && length > 1 ? std::sqrt(1 + std::log(s) / std::log(length)) : 1;
   params.remark(std::string(n > length ? "long" : "short") + " factors; attention factor " +
@@ -151,28 +149,26 @@ void longrope(RopeAngles& angles, ParamReader& params, const AttentionShape& sha
 }
 
 constexpr RopeScaling kScalings[] = {
-    {{"none", "relative", "q and k", "", "Su et al. 2021, arXiv:2104.09864", "angles as trained"}, keep},
-    {{"linear", "relative", "q and k", "", "Chen et al. 2023, arXiv:2306.15595",
+    {{"none", "relative", "q and k", "Su et al. 2021, arXiv:2104.09864", "angles as trained"}, keep},
+    {{"linear", "relative", "q and k", "Chen et al. 2023, arXiv:2306.15595",
       "position interpolation: every angle divided by factor"},
      linear},
-    {{"ntk", "relative", "q and k", "", "bloc97 2023, public post; Peng et al. 2023, arXiv:2309.00071, section 3.1",
+    {{"ntk", "relative", "q and k", "bloc97 2023, public post; Peng et al. 2023, arXiv:2309.00071, section 3.1",
       "a larger theta: fast pairs stay, the slowest is divided by factor"},
      ntk},
-    {{"ntk_by_parts", "relative", "q and k", "", "Peng et al. 2023, arXiv:2309.00071, section 3.2",
+    {{"ntk_by_parts", "relative", "q and k", "Peng et al. 2023, arXiv:2309.00071, section 3.2",
       "fast pairs stay, slow ones are divided by factor, a ramp between"},
      ntk_by_parts},
-    {{"yarn", "relative", "q and k", "", "Peng et al. 2023, arXiv:2309.00071",
+    {{"yarn", "relative", "q and k", "Peng et al. 2023, arXiv:2309.00071",
       "ntk_by_parts, with scores sharpened as the context grows"},
      yarn},
-    {{"dynamic", "relative", "q and k", "",
-      "emozilla 2023, public post; Peng et al. 2023, arXiv:2309.00071, section 3.3",
+    {{"dynamic", "relative", "q and k", "emozilla 2023, public post; Peng et al. 2023, arXiv:2309.00071, section 3.3",
       "ntk for the session's length, unchanged within the trained one"},
      dynamic},
-    {{"llama3", "relative", "q and k", "", "Llama Team 2024, arXiv:2407.21783, and its code",
+    {{"llama3", "relative", "q and k", "Llama Team 2024, arXiv:2407.21783, and its code",
       "short waves stay, long ones are divided by factor, blended between"},
      llama3},
-    {{"longrope", "relative", "q and k", "rope_factors_short.weight, rope_factors_long.weight",
-      "Ding et al. 2024, arXiv:2402.13753",
+    {{"longrope", "relative", "q and k", "Ding et al. 2024, arXiv:2402.13753",
       "a searched factor per pair, one set within the trained length, one beyond"},
      longrope},
 };
@@ -187,6 +183,14 @@ constexpr auto kInfos = [] {
 
 std::span<const RopeScaling> rope_scaling_table() { return kScalings; }
 std::span<const SchemeInfo> rope_scalings() { return kInfos; }
+
+std::vector<double> factors_of(const SchemeTable& table, const ParamReader& params) {
+  for (const float value : table.values)
+    if (!(std::isfinite(value) && value > 0))
+      throw Error("a tensor of position scheme '" + params.scheme() + "' holds a number that is no factor",
+                  table.name + ": finite numbers above 0", number_text(static_cast<double>(value)));
+  return {table.values.begin(), table.values.end()};
+}
 
 std::vector<double> rope_frequencies(double theta, int64_t rotary_dim) {
   std::vector<double> frequencies;

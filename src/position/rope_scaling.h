@@ -18,10 +18,13 @@ struct RopeAngles {
 // theta^(-2i / rotary_dim) for i = 0 .. rotary_dim / 2 - 1.
 std::vector<double> rope_frequencies(double theta, int64_t rotary_dim);
 
+// The numbers of a table that divides angles, all finite and above 0; none when the model has no such table.
+std::vector<double> factors_of(const SchemeTable& table, const ParamReader& params);
+
 // Reads the parameters of its own, then changes the angles.
 struct RopeScaling {
   SchemeInfo info;  // its name is a value of `scaling`
-  void (*apply)(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup);
+  void (*apply)(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, TableReader& tables);
 };
 std::span<const RopeScaling> rope_scaling_table();
 

@@ -1,8 +1,9 @@
-// scheme.h: what a scheme file includes: the hook interface, a reader for its parameters, its tables, its entry in the
-// list.
+// scheme.h: what a scheme file includes: the hook interface, readers for its parameters and its tables, its entry in
+// the list.
 //
 // Adding a scheme is one file here with a function make_<name>, one line in schemes.def, and one test. The function
-// asks for all parameters first and for tensors after them, so that help can list the parameters without a model.
+// asks for all parameters first and declares its tensors after them (tables.h), so that help can list both without a
+// model.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 
 #include "ordinal/error.h"
 #include "ordinal/position.h"
+#include "position/tables.h"
 
 namespace ordinal {
 
@@ -92,30 +94,14 @@ LayeredSpec parse_layered_spec(std::string_view text);
 // and unless every scheme in it exists or is "native". What depends on the model is found when the scheme is made.
 void check_position_spec(std::string_view spec);
 
+// The entry of a scheme in the list. Throws Error, naming all there are, when it is not there.
+const SchemeInfo& scheme_info(std::string_view name);
+
 // Where a person finds the schemes, for the last line of an error.
 std::string see_list();
 
 // The shortest text that reads back as the same number.
 std::string number_text(double value);
-
-// "a, b, c".
-std::string join(std::span<const std::string> words, std::string_view between = ", ");
-
-// The rows [rows, cols] of a scheme's own tensor; rows -1 takes what is there. The view has layout rows and a plain
-// kind. Throws Error naming tensor and scheme when it is missing or has another shape.
-const TensorView& require_table(const TensorLookup& lookup, std::string_view tensor, std::string_view scheme,
-                                int64_t rows, int64_t cols);
-
-// The same for "blk.<layer>.<tensor>", or for `tensor`, which all layers share, when the layer has none of its own.
-const TensorView& require_layer_table(const TensorLookup& lookup, std::string_view tensor, int64_t layer,
-                                      std::string_view scheme, int64_t rows, int64_t cols);
-
-// The numbers of a table, row by row, as floats.
-std::vector<float> table_values(const TensorView& table);
-
-// The numbers [n] of a tensor of one dimension, all finite and above 0; nothing when there is no such tensor.
-std::vector<double> optional_factors(const TensorLookup& lookup, std::string_view tensor, std::string_view scheme,
-                                     int64_t n);
 
 // How many positions back a key is. Keys are never ahead of their query; one that were would count as at hand.
 inline int64_t distance_back(const AttentionSite& site, size_t key) {
@@ -128,8 +114,8 @@ using SchemeMaker = std::function<std::shared_ptr<const PositionScheme>(std::str
 std::pair<SchemePtr, SchemeFacts> make_per_layer(std::string_view spec, const AttentionShape& shape,
                                                  const SchemeMaker& make);
 
-#define SCHEME(name, kind, acts_on, tensors, source, summary) \
-  SchemePtr make_##name(ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup);
+#define SCHEME(name, kind, acts_on, source, summary) \
+  SchemePtr make_##name(ParamReader& params, const AttentionShape& shape, TableReader& tables);
 #include "position/schemes.def"
 #undef SCHEME
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/words.h"
 #include "position/scheme.h"
 
 namespace ordinal {
@@ -13,26 +14,20 @@ void PositionScheme::add_to_values(const AttentionSite&, std::span<const float>,
 
 namespace {
 
-using Maker = SchemePtr (*)(ParamReader&, const AttentionShape&, const TensorLookup&);
+using Maker = SchemePtr (*)(ParamReader&, const AttentionShape&, TableReader&);
 
 constexpr SchemeInfo kSchemes[] = {
-#define SCHEME(name, kind, acts_on, tensors, source, summary) {#name, #kind, acts_on, tensors, source, summary},
+#define SCHEME(name, kind, acts_on, source, summary) {#name, #kind, acts_on, source, summary},
 #include "position/schemes.def"
 #undef SCHEME
 };
 constexpr Maker kMakers[] = {
-#define SCHEME(name, kind, acts_on, tensors, source, summary) make_##name,
+#define SCHEME(name, kind, acts_on, source, summary) make_##name,
 #include "position/schemes.def"
 #undef SCHEME
 };
 
-size_t index_of(const std::string& name) {
-  const auto* found = std::ranges::find(kSchemes, name, &SchemeInfo::name);
-  if (found != std::end(kSchemes)) return static_cast<size_t>(found - kSchemes);
-  std::vector<std::string> names;
-  for (const SchemeInfo& info : kSchemes) names.emplace_back(info.name);
-  throw Error("there is no position scheme '" + name + "'", join(names), name, see_list());
-}
+size_t index_of(std::string_view name) { return static_cast<size_t>(&scheme_info(name) - kSchemes); }
 
 struct Made {
   SchemePtr scheme;
@@ -42,29 +37,44 @@ struct Made {
 Made make_one(std::string_view spec, const AttentionShape& shape, const TensorLookup& lookup) {
   ParamReader params(parse_position_spec(spec));
   const size_t index = index_of(params.scheme());
-  std::vector<std::string> tensors;
-  const auto check_params = [&] {
-    params.refuse_unknown();
-    params.refuse_missing();
-  };
-  const TensorLookup noting = [&](std::string_view name) {
-    check_params();  // all were asked for by now: a wrong key is a clearer fault than the table it leads to
-    const TensorView* view = lookup ? lookup(name) : nullptr;
-    if (view != nullptr && std::ranges::find(tensors, name) == tensors.end()) tensors.emplace_back(name);
-    return view;
-  };
+  TableReader tables(params, shape, lookup);
   Made made;
-  made.scheme = kMakers[index](params, shape, noting);
-  check_params();
+  made.scheme = kMakers[index](params, shape, tables);
+  params.refuse_unknown();
+  params.refuse_missing();
   made.facts = params.facts();
   made.facts.kind = kSchemes[index].kind;
-  made.facts.tensors = std::move(tensors);
+  made.facts.tensors = tables.found();
   return made;
+}
+
+// Makes a scheme up to where it would read its tables, so that the parameters are known, and the tables it declares.
+std::pair<SchemeFacts, std::vector<TableForm>> declare(std::string_view spec, const AttentionShape& shape) {
+  ParamReader params(parse_position_spec(spec));
+  const size_t index = index_of(params.scheme());
+  TableReader tables = TableReader::that_lists(params);
+  std::vector<TableForm> forms;
+  try {
+    kMakers[index](params, shape, tables);
+  } catch (TableReader::Declared& declared) {
+    forms = std::move(declared.forms);
+  }
+  params.refuse_unknown();
+  SchemeFacts facts = params.facts();
+  facts.kind = kSchemes[index].kind;
+  return {std::move(facts), std::move(forms)};
 }
 
 }  // namespace
 
 std::span<const SchemeInfo> position_schemes() { return kSchemes; }
+
+const SchemeInfo& scheme_info(std::string_view name) {
+  const auto* found = std::ranges::find(kSchemes, name, &SchemeInfo::name);
+  if (found != std::end(kSchemes)) return *found;
+  throw Error("there is no position scheme '" + std::string(name) + "'", joined(kSchemes, ", ", &SchemeInfo::name),
+              std::string(name), see_list());
+}
 
 std::shared_ptr<const PositionScheme> make_position_scheme(std::string_view spec, const AttentionShape& shape,
                                                            const TensorLookup& lookup) {
@@ -80,24 +90,28 @@ std::shared_ptr<const PositionScheme> make_position_scheme(std::string_view spec
 }
 
 SchemeFacts describe_position_scheme(std::string_view spec, const AttentionShape& shape) {
-  ParamReader params(parse_position_spec(spec));
-  const size_t index = index_of(params.scheme());
-  std::vector<std::string> tensors;
-  bool lacked_one = false;
-  try {
-    kMakers[index](params, shape, [&](std::string_view name) -> const TensorView* {
-      tensors.emplace_back(name);
-      lacked_one = true;
-      return nullptr;
-    });
-  } catch (const Error&) {
-    if (!lacked_one) throw;
+  auto [facts, forms] = declare(spec, shape);
+  for (const TableForm& form : forms) {
+    SchemeTensor& tensor = facts.tensors.emplace_back();
+    tensor.name = form.name;
+    for (const TableSize& size : form.shape) tensor.shape.push_back(size.count);
+    tensor.is_optional = form.is_optional;
   }
-  params.refuse_unknown();
-  SchemeFacts facts = params.facts();
-  facts.kind = kSchemes[index].kind;
-  facts.tensors = std::move(tensors);
   return facts;
+}
+
+std::vector<TableForm> declared_tables(std::string_view spec, const AttentionShape& shape) {
+  return declare(spec, shape).second;
+}
+
+std::vector<std::string> schemes_without_tensors() {
+  constexpr AttentionShape kAny{
+      .n_layers = 1, .d_model = 64, .n_heads = 1, .n_kv_heads = 1, .head_dim = 64, .trained_length = 1, .length = 1};
+  std::vector<std::string> names;
+  for (const SchemeInfo& info : kSchemes)
+    if (info.kind != "lab" && std::ranges::all_of(declared_tables(info.name, kAny), &TableForm::is_optional))
+      names.emplace_back(info.name);
+  return names;
 }
 
 }  // namespace ordinal

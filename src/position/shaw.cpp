@@ -8,21 +8,17 @@
 // Spec     shaw[:clip=16,values=1|0]          clip: k
 // Acts on  scores and values. Has no last position.
 #include <algorithm>
+#include <cmath>
 
 #include "position/scheme.h"
 
 namespace ordinal {
 namespace {
 
-struct Table {
-  std::vector<float> rows;  // [2k + 1, head_dim], once or per head
-  int64_t head_stride = 0;  // floats from head to head, 0 when shared
-};
-
 class Shaw final : public PositionScheme {
  public:
   // Tables per layer; `values` is empty without them.
-  Shaw(std::vector<Table> keys, std::vector<Table> values, int64_t clip)
+  Shaw(std::vector<SchemeTable> keys, std::vector<SchemeTable> values, int64_t clip)
       : keys_(std::move(keys)), values_(std::move(values)), clip_(clip) {}
 
   void add_to_scores(const AttentionSite& site, std::span<const float> q, std::span<float> scores) const override {
@@ -63,39 +59,41 @@ class Shaw final : public PositionScheme {
     return clip_ - std::min(distance_back(site, key), clip_);
   }
 
-  static const float* table_of(const std::vector<Table>& tables, const AttentionSite& site) {
-    const Table& table = tables[static_cast<size_t>(site.layer)];
-    return table.rows.data() + site.head * table.head_stride;
+  // The rows of a head: the table's own, or its share of them.
+  const float* table_of(const std::vector<SchemeTable>& tables, const AttentionSite& site) const {
+    const SchemeTable& table = tables[static_cast<size_t>(site.layer)];
+    const int64_t rows = 2 * clip_ + 1, first = table.shape[0] == rows ? 0 : site.head * rows;
+    return table.values.data() + first * table.shape[1];
   }
 
-  const std::vector<Table> keys_, values_;  // [n_layers]
+  const std::vector<SchemeTable> keys_, values_;  // [n_layers]
   const int64_t clip_;
 };
 
-Table read_table(const ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup,
-                 const std::string& name, int64_t clip) {
+void check_rows(const ParamReader& params, const AttentionShape& shape, const SchemeTable& table, int64_t clip) {
   const int64_t rows = 2 * clip + 1;
-  const TensorView& table = require_table(lookup, name, params.scheme(), -1, shape.head_dim);
-  const bool per_head = table.shape[0] != rows;
-  if (per_head && table.shape[0] != shape.n_heads * rows)
+  if (table.shape[0] != rows && table.shape[0] != shape.n_heads * rows)
     params.refuse("clip", std::to_string(clip),
-                  "a clip for which " + name + " has 2 clip + 1 rows, or as many per head: it has " +
+                  "a clip for which " + table.name + " has 2 clip + 1 rows, or as many per head: it has " +
                       std::to_string(table.shape[0]));
-  return {table_values(table), per_head ? rows * shape.head_dim : 0};
 }
 
 }  // namespace
 
-SchemePtr make_shaw(ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup) {
+SchemePtr make_shaw(ParamReader& params, const AttentionShape& shape, TableReader& tables) {
   const int64_t clip = params.whole("clip", 16, 1, 1 << 20);
   const bool with_values = params.choice("values", {"1", "0"}) == "1";
-  std::vector<Table> keys, values;
-  for (int64_t layer = 0; layer < shape.n_layers; ++layer) {
-    const std::string block = "blk." + std::to_string(layer) + ".";
-    keys.push_back(read_table(params, shape, lookup, block + "attn_rel_k.weight", clip));
-    if (with_values) values.push_back(read_table(params, shape, lookup, block + "attn_rel_v.weight", clip));
-  }
-  return std::make_unique<Shaw>(std::move(keys), std::move(values), clip);
+  const MadeUp shrinking = [clip](int64_t row, int64_t, double random) {  // with the distance
+    return 0.3 * random / (1 + 0.15 * std::abs(static_cast<double>(row - clip)));
+  };
+  const std::vector<TableSize> size = {any_size(2 * clip + 1), shape.head_dim};
+  std::vector<TableForm> forms = {{"blk.N.attn_rel_k.weight", size, shrinking}};
+  if (with_values) forms.push_back({"blk.N.attn_rel_v.weight", size, shrinking});
+  std::vector<std::vector<SchemeTable>> loaded = tables.read(forms);
+  for (const auto& layers : loaded)
+    for (const SchemeTable& table : layers) check_rows(params, shape, table, clip);
+  loaded.resize(2);
+  return std::make_unique<Shaw>(std::move(loaded[0]), std::move(loaded[1]), clip);
 }
 
 }  // namespace ordinal

@@ -40,7 +40,7 @@ class Sinusoidal final : public PositionScheme {
 
 }  // namespace
 
-SchemePtr make_sinusoidal(ParamReader& params, const AttentionShape& shape, const TensorLookup&) {
+SchemePtr make_sinusoidal(ParamReader& params, const AttentionShape& shape, TableReader&) {
   const bool concatenated = params.choice("layout", {"interleaved", "concat"}) == "concat";
   const double base = params.positive("base", 10000);
   const bool t2t = params.choice("spacing", {"paper", "t2t"}) == "t2t";

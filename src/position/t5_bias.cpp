@@ -50,16 +50,18 @@ class T5Bias final : public PositionScheme {
 
 }  // namespace
 
-SchemePtr make_t5_bias(ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup) {
+SchemePtr make_t5_bias(ParamReader& params, const AttentionShape& shape, TableReader& tables) {
   const int64_t buckets = params.whole("buckets", 32, 2, 1 << 16);
   const int64_t max_distance = params.whole("max_distance", 128, 1, 1 << 16);
   if (max_distance <= buckets / 2)
     params.refuse("max_distance", std::to_string(max_distance),
                   "more than half the buckets, " + std::to_string(buckets / 2));
   // Files made after GGUF keep the shared table with the first block.
-  const TensorView& table =
-      require_layer_table(lookup, "attn_rel_b.weight", 0, params.scheme(), buckets, shape.n_heads);
-  return std::make_unique<T5Bias>(make_buckets(buckets, max_distance), table_values(table), shape.n_heads);
+  const bool in_block = tables.has("blk.0.attn_rel_b.weight") && !tables.has("attn_rel_b.weight");
+  const SchemeTable bias = tables.read_one({in_block ? "blk.0.attn_rel_b.weight" : "attn_rel_b.weight",
+                                            {buckets, shape.n_heads},
+                                            falling_bias(shape.n_heads)});
+  return std::make_unique<T5Bias>(make_buckets(buckets, max_distance), bias.values, shape.n_heads);
 }
 
 }  // namespace ordinal

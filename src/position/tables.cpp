@@ -1,76 +1,144 @@
-// tables.cpp: finds a scheme's own tensors and checks their form.
+// tables.cpp: see tables.h.
+#include "position/tables.h"
+
 #include <algorithm>
 #include <cmath>
 
+#include "base/random_numbers.h"
+#include "base/words.h"
 #include "position/scheme.h"
 
 namespace ordinal {
 namespace {
 
-std::string form_of(const TensorView& view) {
-  std::string shape;
-  for (const int64_t size : view.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(size);
-  return view.name + " [" + shape + "], " + std::string(kLayouts[static_cast<size_t>(view.layout)]) + ", " +
-         std::string(dtype_info(view.dtype).name);
+constexpr std::string_view kEachLayer = "blk.N.";
+constexpr int64_t kMostMadeUpRows = 1 << 14;
+
+// "attn_rel_b.weight [rows, 12]", with the sizes that a table is free in by their names.
+std::string wanted_text(std::string_view name, const TableForm& form) {
+  std::string text = std::string(name) + " [";
+  for (size_t i = 0; i < form.shape.size(); ++i)
+    text += (i == 0 ? "" : ", ") + (!form.shape[i].is_free ? std::to_string(form.shape[i].count)
+                                    : i == 0               ? "rows"
+                                                           : "any");
+  return text + "]";
 }
 
-bool plain_rows(const TensorView& view) {
-  return view.layout == Layout::rows && dtype_info(view.dtype).block_items == 1;
+std::string form_text(const TensorView& view) {
+  return view.name + " [" + joined(view.shape) + "], " + std::string(kLayouts[static_cast<size_t>(view.layout)]) +
+         ", " + std::string(dtype_info(view.dtype).name);
 }
 
-std::string without_tensors() {
+bool has_form(const TensorView& view, const TableForm& form) {
+  const auto fits = [](int64_t size, const TableSize& wanted) { return wanted.is_free || size == wanted.count; };
+  return std::ranges::equal(view.shape, form.shape, fits) && view.layout == Layout::rows &&
+         dtype_info(view.dtype).block_items == 1;
+}
+
+int64_t count_of(std::span<const int64_t> shape) {
+  int64_t count = 1;
+  for (const int64_t size : shape) count *= size;
+  return count;
+}
+
+// The names of a form in a model: its own, or one for each layer.
+std::vector<std::string> names_of(const TableForm& form, int64_t n_layers) {
+  if (!form.name.starts_with(kEachLayer)) return {form.name};
   std::vector<std::string> names;
-  for (const SchemeInfo& info : position_schemes())
-    if (info.tensors.empty() && info.kind != "lab") names.emplace_back(info.name);
-  return "a scheme that needs no tensors: " + join(names);
+  for (int64_t layer = 0; layer < n_layers; ++layer)
+    names.push_back("blk." + std::to_string(layer) + "." + form.name.substr(kEachLayer.size()));
+  return names;
 }
 
-Error has_other_form(std::string_view scheme, const std::string& wanted, const TensorView& view) {
-  return Error("a tensor of position scheme '" + std::string(scheme) + "' has another form", wanted + ", rows, plain",
-               form_of(view));
+SchemeTable make_up(const TableForm& form, const std::string& name) {
+  SchemeTable table{.name = name, .shape = {}, .values = {}};
+  for (const TableSize& size : form.shape) table.shape.push_back(size.count);
+  const int64_t cols = table.shape.back(), rows = count_of(table.shape) / cols;
+  if (rows > kMostMadeUpRows)
+    throw Error("a made-up table is small", "at most " + std::to_string(kMostMadeUpRows) + " rows",
+                name + " of " + std::to_string(rows), "smaller parameters, or -m MODEL with real tables");
+  uint64_t seed = 7;
+  for (const char c : name) seed = seed * 31 + static_cast<unsigned char>(c);
+  RandomNumbers random(seed);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t col = 0; col < cols; ++col)
+      table.values.push_back(static_cast<float>(form.made_up(row, col, random.normal())));
+  return table;
 }
 
 }  // namespace
 
-const TensorView& require_table(const TensorLookup& lookup, std::string_view tensor, std::string_view scheme,
-                                int64_t rows, int64_t cols) {
-  const TensorView* view = lookup ? lookup(tensor) : nullptr;
-  const std::string wanted =
-      std::string(tensor) + " [" + (rows < 0 ? "rows" : std::to_string(rows)) + ", " + std::to_string(cols) + "]";
+MadeUp random_of(double deviation) {
+  return [deviation](int64_t, int64_t, double random) { return deviation * random; };
+}
+
+MadeUp falling_bias(int64_t heads) {
+  return [heads](int64_t distance, int64_t head, double random) {
+    const double steepness = static_cast<double>(head) / static_cast<double>(std::max<int64_t>(1, heads - 1));
+    return 0.08 * random - 1.5 * std::log1p(static_cast<double>(distance)) * steepness;
+  };
+}
+
+std::vector<std::vector<SchemeTable>> TableReader::read(const std::vector<TableForm>& forms) {
+  if (lists_) throw Declared{forms};
+  params_.refuse_unknown();  // all were asked for by now: a wrong key is a clearer fault than the table it leads to
+  params_.refuse_missing();
+  std::vector<std::vector<SchemeTable>> tables;
+  for (const TableForm& form : forms) {
+    std::vector<SchemeTable>& loaded = tables.emplace_back();
+    for (const std::string& name : names_of(form, n_layers_)) loaded.push_back(load(form, name));
+  }
+  return tables;
+}
+
+SchemeTable TableReader::load(const TableForm& form, const std::string& name) {
+  const bool each_layer = name != form.name;
+  const std::string shared = each_layer ? form.name.substr(kEachLayer.size()) : name;
+  const TensorView* view = lookup_ ? lookup_(name) : nullptr;
+  if (view == nullptr && each_layer && lookup_) view = lookup_(shared);
+  if (view == nullptr && form.is_optional) return {.name = name, .shape = {}, .values = {}};
+  const std::string scheme = params_.facts().spec;
   if (view == nullptr)
-    throw Error("this model cannot run under '" + std::string(scheme) + "': it lacks that scheme's tensor", wanted,
-                "no tensor of that name", without_tensors());
-  if (view->shape.size() != 2 || view->shape[1] != cols || (rows >= 0 && view->shape[0] != rows) || !plain_rows(*view))
-    throw has_other_form(scheme, wanted, *view);
-  return *view;
+    throw Error("this model cannot run under '" + scheme + "': it lacks that scheme's tensor",
+                wanted_text(name, form) + (each_layer ? ", or " + shared + " for all layers" : ""), "no " + name,
+                "a scheme that needs no tensors: " + joined(schemes_without_tensors()));
+  if (!has_form(*view, form))
+    throw Error("a tensor of position scheme '" + scheme + "' has another form",
+                wanted_text(view->name, form) + ", rows, plain", form_text(*view));
+  if (std::ranges::find(found_, view->name, &SchemeTensor::name) == found_.end())
+    found_.push_back({.name = view->name, .shape = view->shape, .is_optional = form.is_optional});
+  SchemeTable table{.name = view->name, .shape = view->shape, .values = {}};
+  table.values.resize(static_cast<size_t>(count_of(view->shape)));
+  widen(view->dtype, view->data, 0, table.values);
+  return table;
 }
 
-const TensorView& require_layer_table(const TensorLookup& lookup, std::string_view tensor, int64_t layer,
-                                      std::string_view scheme, int64_t rows, int64_t cols) {
-  const std::string own = "blk." + std::to_string(layer) + "." + std::string(tensor);
-  const bool has_own = lookup && lookup(own) != nullptr;
-  return require_table(lookup, has_own ? std::string_view(own) : tensor, scheme, rows, cols);
+std::vector<SchemeTable> made_up_tables(std::string_view spec, const AttentionShape& shape) {
+  const LayeredSpec layered = parse_layered_spec(spec);
+  std::vector<std::string> parts = {layered.base};
+  for (const LayeredSpec::Part& part : layered.parts) parts.push_back(part.spec);
+  std::vector<SchemeTable> tables;
+  for (const std::string& part : parts)
+    for (const TableForm& form : declared_tables(part, shape))
+      for (const std::string& name : names_of(form, shape.n_layers))
+        if (!form.is_optional && std::ranges::find(tables, name, &SchemeTable::name) == tables.end())
+          tables.push_back(make_up(form, name));
+  return tables;
 }
 
-std::vector<float> table_values(const TensorView& table) {
-  std::vector<float> values(static_cast<size_t>(table.shape[0] * table.shape[1]));
-  widen(table.dtype, table.data, 0, values);
-  return values;
-}
-
-std::vector<double> optional_factors(const TensorLookup& lookup, std::string_view tensor, std::string_view scheme,
-                                     int64_t n) {
-  const TensorView* view = lookup ? lookup(tensor) : nullptr;
-  if (view == nullptr) return {};
-  if (view->shape != std::vector<int64_t>{n} || !plain_rows(*view))
-    throw has_other_form(scheme, std::string(tensor) + " [" + std::to_string(n) + "]", *view);
-  std::vector<float> values(static_cast<size_t>(n));
-  widen(view->dtype, view->data, 0, values);
-  const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !(std::isfinite(v) && v > 0); });
-  if (bad != values.end())
-    throw Error("a tensor of position scheme '" + std::string(scheme) + "' holds a number that is no factor",
-                std::string(tensor) + ": finite numbers above 0", number_text(*bad));
-  return {values.begin(), values.end()};
+TensorLookup lookup_in(const std::vector<SchemeTable>& tables) {
+  std::vector<TensorView> views;
+  for (const SchemeTable& table : tables)
+    views.push_back({.name = table.name,
+                     .dtype = Dtype::f32,
+                     .layout = Layout::rows,
+                     .shape = table.shape,
+                     .data = reinterpret_cast<const std::byte*>(table.values.data()),
+                     .bytes = static_cast<int64_t>(table.values.size() * sizeof(float))});
+  return [views = std::move(views)](std::string_view name) {
+    const auto found = std::ranges::find(views, name, &TensorView::name);
+    return found == views.end() ? nullptr : &*found;
+  };
 }
 
 }  // namespace ordinal

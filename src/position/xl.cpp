@@ -120,20 +120,20 @@ class Xl final : public PositionScheme {
 
 }  // namespace
 
-SchemePtr make_xl(ParamReader& params, const AttentionShape& shape, const TensorLookup& lookup) {
+SchemePtr make_xl(ParamReader& params, const AttentionShape& shape, TableReader& tables) {
   const int64_t clamp = params.whole_or("clamp", "none", 0, 1 << 30).value_or(PositionScheme::kUnlimited);
   const int64_t width = shape.n_heads * shape.head_dim;
   if (shape.d_model % 2 != 0)
     throw Error("xl's sinusoid comes in pairs of a sine and a cosine", "an even d_model",
                 "d_model " + std::to_string(shape.d_model));
+  auto loaded = tables.read({{"blk.N.attn_xl_r.weight", {width, shape.d_model}, random_of(0.1)},
+                             {"blk.N.attn_xl_u.weight", {shape.n_heads, shape.head_dim}, random_of(0.5)},
+                             {"blk.N.attn_xl_v.weight", {shape.n_heads, shape.head_dim}, random_of(0.5)}});
   std::vector<Layer> layers;
-  for (int64_t i = 0; i < shape.n_layers; ++i) {
-    const auto table = [&](const char* name, int64_t rows, int64_t cols) {
-      return table_values(require_layer_table(lookup, name, i, params.scheme(), rows, cols));
-    };
-    Layer layer{.weight = table("attn_xl_r.weight", width, shape.d_model),
-                .u = table("attn_xl_u.weight", shape.n_heads, shape.head_dim),
-                .turn = table("attn_xl_v.weight", shape.n_heads, shape.head_dim),
+  for (size_t i = 0; i < loaded[0].size(); ++i) {
+    Layer layer{.weight = std::move(loaded[0][i].values),
+                .u = std::move(loaded[1][i].values),
+                .turn = std::move(loaded[2][i].values),
                 .meets = {}};
     for (size_t c = 0; c < layer.u.size(); ++c) layer.turn[c] -= layer.u[c];
     layers.push_back(std::move(layer));

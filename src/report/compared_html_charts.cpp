@@ -1,7 +1,6 @@
 // compared_html_charts.cpp: the charts of lines and dots on the page of a comparison.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "draw/scale.h"
@@ -10,8 +9,6 @@
 
 namespace ordinal::report::page {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Lengths stand at equal distances, whatever they are; one between two of them stands there by its logarithm.
 double place_of(std::span<const int64_t> lengths, int64_t length) {

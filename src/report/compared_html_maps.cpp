@@ -1,15 +1,12 @@
 // compared_html_maps.cpp: the heat maps on the page of a comparison: agreement of schemes, and attention.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "report/compared_html_parts.h"
 #include "report/text.h"
 
 namespace ordinal::report::page {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // A matrix between schemes. Colours stay pale, so that the numbers in the cells can be read.
 HeatMap matrix_map(const Compared& result, const std::vector<std::vector<double>>& values, std::string title,

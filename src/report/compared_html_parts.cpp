@@ -39,7 +39,7 @@ std::string legend(const Compared& result, const Drawing& drawing) {
   std::string list;
   for (const int i : drawn) {
     if (i < 0 || i >= static_cast<int>(result.schemes.size())) continue;
-    list += "<li>" + scheme_name(result, result.schemes[static_cast<size_t>(i)].position) + "</li>\n";
+    list += "<li>" + scheme_name(result, result.schemes[i].position) + "</li>\n";
   }
   return list.empty() ? "" : "<ul class=\"legend\" aria-label=\"Schemes in this chart\">\n" + list + "</ul>\n";
 }
@@ -138,7 +138,7 @@ std::string badge(Standing standing) {
 std::string row_badge(const Compared& result, const ComparedRow& row) {
   const int index = scheme_index(result, row.position);
   if (index < 0) return "";
-  const Standing standing = result.schemes[static_cast<size_t>(index)].standing;
+  const Standing standing = result.schemes[index].standing;
   return badge(standing == Standing::exact && !row.trained ? Standing::untrained : standing);
 }
 

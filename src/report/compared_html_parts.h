@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,8 @@
 #include "results/compared.h"
 
 namespace ordinal::report::page {
+
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Text and bytes of tokens as HTML, for places between tags and inside double quotes.
 std::string html(std::string_view text);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/words.h"
 #include "report/compared_html_parts.h"
 #include "report/text.h"
 
@@ -56,7 +57,7 @@ std::string group(const std::string& title, const std::string& rows) {
 
 bool is_refused(const Compared& result, std::string_view position) {
   const int index = scheme_index(result, position);
-  return index >= 0 && result.schemes[static_cast<size_t>(index)].standing == Standing::refused;
+  return index >= 0 && result.schemes[index].standing == Standing::refused;
 }
 
 // A scheme that is refused altogether says so once, at the end.
@@ -90,12 +91,6 @@ struct Meaning {
   std::string text;
 };
 
-std::string joined(std::span<const std::string> pieces, size_t begin, size_t end) {
-  std::string bytes;
-  for (size_t i = begin; i < std::min(end, pieces.size()); ++i) bytes += pieces[i];
-  return bytes;
-}
-
 // Running text: line ends end lines, other bytes that are no text are written out.
 std::string prose(std::string_view bytes) {
   std::string out;
@@ -109,18 +104,18 @@ std::string prose(std::string_view bytes) {
 }
 
 std::string continuation(const Compared& result, const ComparedScheme& scheme) {
-  const std::vector<std::string>& pieces = scheme.continuation;
-  const size_t size = pieces.size();
+  const std::span<const std::string> pieces = scheme.continuation;
   const bool native = scheme.position == result.native;
-  const bool differs = scheme.differs_at >= 0 && static_cast<size_t>(scheme.differs_at) < size;
-  const size_t shared = native ? 0 : differs ? static_cast<size_t>(scheme.differs_at) : size;
+  const bool differs = scheme.differs_at >= 0 && scheme.differs_at < std::ssize(pieces);
+  const size_t shared = native ? 0 : differs ? scheme.differs_at : pieces.size();
   std::string text = "<span class=\"prompt\">" + prose(result.prompt) + "</span>";
-  if (shared > 0) text += "<span class=\"shared\">" + prose(joined(pieces, 0, shared)) + "</span>";
-  if (differs && !native) text += "<mark>" + prose(pieces[shared]) + "</mark>";
-  text += prose(joined(pieces, shared + (differs && !native ? 1 : 0), size));
+  if (shared > 0) text += "<span class=\"shared\">" + prose(joined(pieces.first(shared), "")) + "</span>";
+  const bool marked = differs && !native;
+  if (marked) text += "<mark>" + prose(pieces[shared]) + "</mark>";
+  text += prose(joined(pieces.subspan(shared + marked), ""));
   const std::string note = native    ? "native"
                            : differs ? "token " + grouped(scheme.differs_at + 1) + " of " +
-                                           grouped(static_cast<int64_t>(size)) + " is the first that differs"
+                                           grouped(std::ssize(pieces)) + " is the first that differs"
                                      : "the same as native to the end";
   return "<article class=\"continuation\">\n<h3>" + scheme_name(result, scheme.position) + " " +
          badge(scheme.standing) + " <span class=\"note\">" + note + "</span></h3>\n<p class=\"story\">" + text +
@@ -184,7 +179,7 @@ std::string continuations(const Compared& result) {
 
 std::string costs(const Compared& result) {
   const int native = scheme_index(result, result.native);
-  const double base = native < 0 ? 0 : result.schemes[static_cast<size_t>(native)].ms_per_token;
+  const double base = native < 0 ? 0 : result.schemes[native].ms_per_token;
   std::string rows;
   for (const ComparedScheme& scheme : result.schemes) {
     const std::string head = scheme_head(result, scheme.position, badge(scheme.standing));
@@ -207,10 +202,8 @@ std::string costs(const Compared& result) {
 }
 
 std::string settings(const Compared& result) {
-  std::string trained, lengths;
-  for (const std::string& position : result.trained_positions)
-    trained += (trained.empty() ? "" : ", ") + (spec(position));
-  for (const int64_t length : lengths_of(result)) lengths += (lengths.empty() ? "" : ", ") + grouped(length);
+  const std::string trained = joined(result.trained_positions, ", ", spec);
+  const std::string lengths = joined(lengths_of(result), ", ", grouped);
   std::string out = "<dl class=\"settings\">\n";
   const auto add = [&](std::string_view name, const std::string& value) {
     out += "<div><dt>" + std::string(name) + "</dt><dd>" + (value.empty() ? "–" : value) + "</dd></div>\n";

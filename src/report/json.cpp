@@ -3,142 +3,57 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
-#include "report/text.h"
-
-using Json = nlohmann::ordered_json;
-
-// What is not there is null.
-template <class T>
-struct nlohmann::adl_serializer<std::optional<T>> {
-  static void to_json(Json& json, const std::optional<T>& value) { value ? json = *value : json = nullptr; }
-};
-
-// Adds members of `from` under their own names. nlohmann's macro for whole structs writes its unordered type only, so
-// this takes the parts that it is made of, which name an object and a struct so.
-#define ADD_FIELDS(to, from, ...)                                            \
-  do {                                                                       \
-    Json& nlohmann_json_j = to;                                              \
-    const auto& nlohmann_json_t = from;                                      \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__)) \
-  } while (false)
-
-// nlohmann finds these by the namespace of the structs. Nested initializer lists of its values would take the compiler
-// ten seconds where an assignment a key takes none.
-namespace ordinal {
-
-static void to_json(Json& json, const ScoredToken& token) {
-  json["id"] = token.id;
-  json["piece"] = report::escaped(token.piece);
-  json["logprob"] = token.logprob;
-}
-
-static void to_json(Json& json, const LogprobRow& row) {
-  json = row.drawn;
-  json["best"] = row.best;
-}
-
-static void to_json(Json& json, const Timings& timings) {
-  ADD_FIELDS(json, timings, load_ms, prefill_tokens, prefill_ms, decode_tokens, decode_ms, draft_proposed,
-             draft_accepted, passes);
-}
-
-static void to_json(Json& json, const Generated& result) {
-  ADD_FIELDS(json, result, model, position, seed, prompt_ids, ids, text, finish, logprobs, timings);
-}
-
-static void to_json(Json& json, const TensorRow& tensor) {
-  ADD_FIELDS(json, tensor, name, dtype, layout, shape, bytes, checksum);
-}
-
-static void to_json(Json& json, const Fidelity& fidelity) {
-  ADD_FIELDS(json, fidelity, text, tokens, ctx, start_token, source_nll, written_nll, change_nll, change_stderr,
-             change_ppl_percent, kl, agreement_percent, seconds);
-}
-
-static void to_json(Json& json, const Measured& row) {
-  ADD_FIELDS(json, row, shape, dtype, threads, isa, prompt, decode, depth, sequences, prefill_tokens_per_s,
-             decode_tokens_per_s, weight_bytes, read_gb_per_s, gflops, peak_rss_mb);
-  json["machine_read_gb_per_s"] = row.machine.read_gb_per_s;
-  json["machine_gflops"] = row.machine.gflops;
-  json["machine_read_one_stream_gb_per_s"] = row.machine.read_one_stream_gb_per_s;
-  json["machine_int8_gops"] = row.machine.int8_gops;
-  ADD_FIELDS(json, row, of_peak, of_read, kv_dtype, cache_bytes, attention_gb_per_s);
-}
-
-// The name, which the row of all texts does not have, is added before.
-static void add_scores(Json& json, const PerplexityRow& row) {
-  ADD_FIELDS(json, row, tokens, nll, ppl, bits_per_byte);
-  json["stderr"] = row.std_error;  // <cstdio> has a macro of this name
-  ADD_FIELDS(json, row, word_ppl, words, bytes);
-}
-
-static void to_json(Json& json, const PerplexityRow& row) {
-  json["name"] = row.name;
-  add_scores(json, row);
-}
-
-static void to_json(Json& json, const DiagnosisRow& row) {
-  ADD_FIELDS(json, row, position, fact, tokens, nll);
-  json["delta_nll_vs_native"] = row.delta_nll;
-  json["delta_stderr"] = row.delta_stderr;
-}
-
-static void to_json(Json& json, const SchemeParamRow& param) {
-  json["key"] = param.key;
-  json["default"] = param.otherwise.empty() ? Json(nullptr) : Json(param.otherwise);
-  json["allowed"] = param.allowed;
-}
-
-static void to_json(Json& json, const SchemeRow& scheme) {
-  ADD_FIELDS(json, scheme, name, kind, summary, acts_on, tensors, source, params);
-}
-
-static void to_json(Json& json, const Check& check) {
-  ADD_FIELDS(json, check.label, id, what, scheme);
-  json["measured"] = check.measured;
-  json["expected"] = check.expected.empty() ? Json(nullptr) : Json(check.expected);
-  json["tolerance"] = check.tolerance;
-  json["pass"] = check.passed();
-}
-
-static void to_json(Json& json, const ComparedScheme& scheme) {
-  ADD_FIELDS(json, scheme, position, kind);
-  json["standing"] = standing_name(scheme.standing);
-  ADD_FIELDS(json, scheme, reason, remarks, continuation_ids, differs_at);
-  json["nll_in_order"] = scheme.in_order;
-  json["nll_shuffled"] = scheme.shuffled;
-  ADD_FIELDS(json, scheme, attention_distance, attention, ms_per_token, cache_bytes, table_bytes);
-}
-
-static void to_json(Json& json, const ComparedRow& row) {
-  const bool ran = row.refused.empty();
-  const auto measured = [ran](double value) { return ran ? Json(value) : Json(nullptr); };
-  ADD_FIELDS(json, row, position, trained, length, protocol);
-  json["nll"] = measured(row.nll);
-  json["ppl"] = measured(row.ppl);
-  json["bits_per_byte"] = measured(row.bits_per_byte);
-  json["stderr"] = measured(row.std_error);
-  json["delta_nll_vs_native"] = row.delta_nll;
-  json["kl_vs_native"] = row.kl;
-  ADD_FIELDS(json, row, top1_agreement, loss_by_position);
-  json["continuation"] = "";  // of its scheme: the writer of the whole knows it
-  json["ms_per_token"] = measured(row.ms_per_token);
-  ADD_FIELDS(json, row, tokens, loss_step, delta_low, delta_high);
-  json["refused"] = ran ? Json(nullptr) : Json(row.refused);
-}
-
-static void to_json(Json& json, const RecallRow& row) {
-  ADD_FIELDS(json, row, position, task, length, accuracy, tokens);
-}
-
-}  // namespace ordinal
+#include "base/json.h"
+#include "base/words.h"
+#include "ordinal/error.h"
 
 namespace ordinal::report {
 namespace {
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+// Writes a value: a struct that has add_members() as an object, a list of them as an array.
+template <class T>
+void put(JsonWriter& json, const T& value);
+
+template <class... T>
+void add_named(JsonWriter& json, std::string_view names, const T&... values) {
+  const auto add = [&](const auto& value) {
+    const std::string_view name = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(names.size(), name.size() + 2));
+    json.key(name.substr(name.rfind('.') + 1));
+    put(json, value);
+  };
+  (add(values), ...);
+}
+// ADD(json, row.nll, row.ppl) adds the members "nll" and "ppl".
+#define ADD(json, ...) add_named(json, #__VA_ARGS__, __VA_ARGS__)
+
+std::optional<std::string> unless_empty(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+void add_members(JsonWriter& json, const ScoredToken& token) {
+  ADD(json, token.id);
+  json.add("piece", escaped(token.piece));
+  ADD(json, token.logprob);
+}
+
+void add_members(JsonWriter& json, const LogprobRow& row) {
+  add_members(json, row.drawn);
+  ADD(json, row.best);
+}
+
+void add_members(JsonWriter& json, const Timings& t) {
+  ADD(json, t.load_ms, t.prefill_tokens, t.prefill_ms, t.decode_tokens, t.decode_ms, t.draft_proposed, t.draft_accepted,
+      t.passes);
+}
+
+void add_members(JsonWriter& json, const Generated& r) {
+  ADD(json, r.model, r.position, r.seed, r.prompt_ids, r.ids, r.text, r.finish);
+  json.key("logprobs");
+  r.logprobs ? put(json, *r.logprobs) : json.value(nullptr);
+  ADD(json, r.timings);
+}
 
 // A float as the shortest number that reads back as the same float.
 double short_double(float value) {
@@ -148,131 +63,273 @@ double short_double(float value) {
   return result;
 }
 
-Json short_doubles(std::span<const float> values) {
-  Json numbers = Json::array();
-  for (const float value : values) numbers.push_back(short_double(value));
+std::vector<double> short_doubles(std::span<const float> values) {
+  std::vector<double> numbers;
+  std::ranges::transform(values, std::back_inserter(numbers), short_double);
   return numbers;
 }
 
-std::string joined(const std::vector<std::string>& pieces) {
-  std::string text;
-  for (const std::string& piece : pieces) text += piece;
-  return text;
+void add_members(JsonWriter& json, const Evaluated& r) {
+  ADD(json, r.model, r.position, r.ids);
+  json.key("best");
+  json.begin_array();
+  for (const ScoredToken& token : r.best) {
+    json.begin_object();
+    add_members(json, token);
+    json.add("logit", short_double(static_cast<float>(token.logit)));
+    json.end_object();
+  }
+  json.end_array();
+  std::vector<std::vector<double>> logits;
+  for (const std::vector<float>& row : r.logits) logits.push_back(short_doubles(row));
+  if (r.all || logits.empty())
+    ADD(json, logits);
+  else
+    json.add("logits", logits.front());
 }
 
-template <class Row>
-std::string array_of(std::span<const Row> rows) {
-  Json json = Json::array();
-  for (const Row& row : rows) json.push_back(row);
-  return dump(json);
+void add_members(JsonWriter& json, const Tokenized& r) {
+  std::vector<int32_t> ids;
+  std::vector<std::string> pieces;
+  std::vector<std::vector<int64_t>> offsets;
+  for (const Tokenized::Token& token : r.tokens) {
+    ids.push_back(token.id);
+    pieces.push_back(escaped(token.piece));
+    offsets.push_back({token.begin, token.end});
+  }
+  ADD(json, ids, pieces, offsets);
+}
+
+void add_members(JsonWriter& json, const TensorRow& row) {
+  ADD(json, row.name, row.dtype, row.layout, row.shape, row.bytes, row.checksum);
+}
+
+// A value as it was read, on one line.
+void put(JsonWriter& json, const Json& value) {
+  if (value.is_object()) {
+    json.begin_object();
+    for (const auto& [key, member] : value.items()) json.key(key), put(json, member);
+    json.end_object();
+  } else if (value.is_array()) {
+    json.begin_array();
+    for (const Json& item : value) put(json, item);
+    json.end_array();
+  } else if (value.is_string()) {
+    json.value(value.view());
+  } else {
+    json.raw(value.raw());
+  }
+}
+
+// Nothing for text that is not JSON.
+std::optional<JsonDocument> tree_of(const std::string& text) try {
+  return parse_json(text, "a value");
+} catch (const Error&) {
+  return std::nullopt;
+}
+
+void add_members(JsonWriter& json, const Inspected& r) {
+  json.key("config");
+  json.raw(r.config_json);
+  ADD(json, r.position, r.trained_positions);
+  json.key("tokenizer");
+  json.begin_object();
+  json.add("kind", r.tokenizer_kind);
+  if (r.tokenizer)
+    for (const auto& [name, value] : *r.tokenizer) json.key(name), json.raw(value);
+  json.end_object();
+  ADD(json, r.tensors, r.bytes);
+  json.key("provenance");
+  if (const auto provenance = tree_of(r.provenance_json))
+    put(json, provenance->root());
+  else
+    json.value(r.provenance_json);
+  ADD(json, r.file);
+  if (r.verified) json.add("verified", *r.verified);
+}
+
+void add_members(JsonWriter& json, const Fidelity& f) {
+  ADD(json, f.text, f.tokens, f.ctx, f.start_token, f.source_nll, f.written_nll, f.change_nll, f.change_stderr,
+      f.change_ppl_percent, f.kl, f.agreement_percent, f.seconds);
+}
+
+void add_members(JsonWriter& json, const Converted& r) {
+  ADD(json, r.input, r.output, r.bytes, r.tensors, r.parameters, r.seconds, r.notes);
+  if (r.fidelity) json.key("fidelity"), put(json, *r.fidelity);
+}
+
+void add_members(JsonWriter& json, const Measured& row) {
+  ADD(json, row.shape, row.dtype, row.threads, row.isa, row.prompt, row.decode, row.depth, row.sequences,
+      row.prefill_tokens_per_s, row.decode_tokens_per_s, row.weight_bytes, row.read_gb_per_s, row.gflops,
+      row.peak_rss_mb);
+  json.add("machine_read_gb_per_s", row.machine.read_gb_per_s);
+  json.add("machine_gflops", row.machine.gflops);
+  json.add("machine_read_one_stream_gb_per_s", row.machine.read_one_stream_gb_per_s);
+  json.add("machine_int8_gops", row.machine.int8_gops);
+  ADD(json, row.of_peak, row.of_read, row.kv_dtype, row.cache_bytes, row.attention_gb_per_s);
+}
+
+// The row of all texts has no name.
+void add_scores(JsonWriter& json, const PerplexityRow& row) {
+  ADD(json, row.tokens, row.nll, row.ppl, row.bits_per_byte);
+  json.add("stderr", row.std_error);  // <cstdio> has a macro of this name
+  ADD(json, row.word_ppl, row.words, row.bytes);
+}
+
+void add_members(JsonWriter& json, const PerplexityRow& row) {
+  ADD(json, row.name);
+  add_scores(json, row);
+}
+
+void add_members(JsonWriter& json, const Perplexity& r) {
+  ADD(json, r.model, r.position);
+  add_scores(json, r.all);
+  ADD(json, r.ctx, r.stride, r.protocol, r.start_token, r.windows, r.macro_nll, r.seconds, r.texts);
+}
+
+void add_members(JsonWriter& json, const DiagnosisRow& row) {
+  ADD(json, row.position, row.fact, row.tokens, row.nll);
+  json.add("delta_nll_vs_native", row.delta_nll);
+  ADD(json, row.delta_stderr);
+}
+
+void add_members(JsonWriter& json, const Diagnosed& r) { ADD(json, r.model, r.native, r.verdict, r.rows); }
+
+void add_members(JsonWriter& json, const SchemeParamRow& param) {
+  ADD(json, param.key);
+  json.add("default", unless_empty(param.otherwise));
+  ADD(json, param.allowed);
+}
+
+void add_members(JsonWriter& json, const SchemeRow& row) {
+  ADD(json, row.name, row.kind, row.summary, row.acts_on, row.tensors, row.source, row.params);
+}
+
+void add_members(JsonWriter& json, const Check& check) {
+  ADD(json, check.label.id, check.label.what, check.label.scheme, check.measured);
+  json.add("expected", unless_empty(check.expected));
+  ADD(json, check.tolerance);
+  json.add("pass", check.passed());
+}
+
+void add_members(JsonWriter& json, const ComparedScheme& s) {
+  ADD(json, s.position, s.kind);
+  json.add("standing", standing_name(s.standing));
+  ADD(json, s.reason, s.remarks, s.continuation_ids, s.differs_at);
+  json.add("nll_in_order", s.in_order);
+  json.add("nll_shuffled", s.shuffled);
+  std::vector<std::vector<std::vector<double>>> attention;
+  for (const auto& layer : s.attention)
+    for (auto& rows = attention.emplace_back(); const std::vector<float>& row : layer)
+      rows.emplace_back(row.begin(), row.end());
+  ADD(json, s.attention_distance, attention, s.ms_per_token, s.cache_bytes, s.table_bytes);
+}
+
+void add_members(JsonWriter& json, const RecallRow& row) {
+  ADD(json, row.position, row.task, row.length, row.accuracy, row.tokens);
+}
+
+void add_members(JsonWriter& json, const ComparedRow& row, const std::string& continuation) {
+  const bool ran = row.refused.empty();
+  const auto add_measured = [&](std::string_view name, double value) {
+    json.add(name, ran ? std::optional(value) : std::nullopt);
+  };
+  ADD(json, row.position, row.trained, row.length, row.protocol);
+  add_measured("nll", row.nll);
+  add_measured("ppl", row.ppl);
+  add_measured("bits_per_byte", row.bits_per_byte);
+  add_measured("stderr", row.std_error);
+  json.add("delta_nll_vs_native", row.delta_nll);
+  json.add("kl_vs_native", row.kl);
+  ADD(json, row.top1_agreement, row.loss_by_position, continuation);
+  add_measured("ms_per_token", row.ms_per_token);
+  ADD(json, row.tokens, row.loss_step, row.delta_low, row.delta_high);
+  json.add("refused", unless_empty(row.refused));
+}
+
+void add_members(JsonWriter& json, const Compared& r) {
+  ADD(json, r.model, r.native, r.text);
+  json.key("rows");
+  json.begin_array();
+  for (const ComparedRow& row : r.rows) {
+    const auto scheme = std::ranges::find(r.schemes, row.position, &ComparedScheme::position);
+    json.begin_object();
+    add_members(json, row, scheme == r.schemes.end() ? "" : joined(scheme->continuation, ""));
+    json.end_object();
+  }
+  json.end_array();
+  ADD(json, r.schemes, r.recall);
+  json.key("matrix");
+  json.begin_object();
+  json.add("length", r.matrix_length);
+  json.add("positions", r.matrix);
+  ADD(json, r.kl, r.top1);
+  json.end_object();
+  ADD(json, r.headlines, r.trained_positions, r.trained_length, r.parameters, r.lengths, r.text_tokens, r.text_bytes,
+      r.unigram_nll, r.prompt, r.prompt_pieces, r.seed, r.command, r.version, r.seconds);
+}
+
+// Behind all add_members(), which it has to see.
+template <class T>
+void put(JsonWriter& json, const T& value) {
+  if constexpr (requires { add_members(json, value); }) {
+    json.begin_object();
+    add_members(json, value);
+    json.end_object();
+  } else if constexpr (requires { add_members(json, value[0]); }) {
+    json.begin_array();
+    for (const auto& item : value) put(json, item);
+    json.end_array();
+  } else {
+    json.value(value);
+  }
+}
+
+template <class T>
+std::string text_of(const T& value) {
+  JsonWriter json;
+  put(json, value);
+  return json.take();
 }
 
 }  // namespace
 
-std::string to_json(const Generated& result) { return dump(result); }
+std::string to_json(const Generated& result) { return text_of(result); }
+std::string to_json(std::span<const Generated> results) { return text_of(results); }
+std::string to_json(const Evaluated& result) { return text_of(result); }
+std::string to_json(const Tokenized& result) { return text_of(result); }
+std::string to_json(const Inspected& result) { return text_of(result); }
+std::string to_json(const Converted& result) { return text_of(result); }
+std::string to_json(std::span<const Measured> rows) { return text_of(rows); }
+std::string to_json(const Perplexity& result) { return text_of(result); }
+std::string to_json(const Diagnosed& result) { return text_of(result); }
+std::string to_json(std::span<const SchemeRow> schemes) { return text_of(schemes); }
+std::string to_json(std::span<const Check> checks) { return text_of(checks); }
+std::string to_json(const Compared& result) { return text_of(result); }
 
-std::string to_json(const Generated& result, int64_t line, const std::string& id) {
+std::string to_json(const Generated& result, int64_t line, const std::string& id, const std::string& settings) {
   // As text: numbers of any size in an id stay what they are.
-  return "{\"line\":" + std::to_string(line) + ",\"id\":" + id + "," + to_json(result).substr(1);
-}
-
-std::string to_json(std::span<const Generated> results) { return array_of(results); }
-std::string to_json(std::span<const Measured> rows) { return array_of(rows); }
-std::string to_json(std::span<const SchemeRow> schemes) { return array_of(schemes); }
-std::string to_json(std::span<const Check> checks) { return array_of(checks); }
-
-std::string to_json(const Evaluated& result) {
-  Json json;
-  ADD_FIELDS(json, result, model, position, ids, best);
-  for (size_t i = 0; i < result.best.size(); ++i)
-    json["best"][i]["logit"] = short_double(static_cast<float>(result.best[i].logit));
-  Json& logits = json["logits"] = Json::array();
-  if (result.all)
-    for (const std::vector<float>& row : result.logits) logits.push_back(short_doubles(row));
-  else if (!result.logits.empty())
-    logits = short_doubles(result.logits.front());
-  return dump(json);
-}
-
-std::string to_json(const Tokenized& result) {
-  Json json;
-  for (const char* key : {"ids", "pieces", "offsets"}) json[key] = Json::array();
-  for (const Tokenized::Token& token : result.tokens) {
-    json["ids"].push_back(token.id);
-    json["pieces"].push_back(escaped(token.piece));
-    json["offsets"].push_back(std::array{token.begin, token.end});
-  }
-  return dump(json);
-}
-
-std::string to_json(const Inspected& result) {
-  Json json;
-  json["config"] = Json::parse(result.config_json);
-  ADD_FIELDS(json, result, position, trained_positions);
-  json["tokenizer"]["kind"] = result.tokenizer_kind;
-  if (result.tokenizer)
-    for (const auto& [name, value] : *result.tokenizer) json["tokenizer"][name] = Json::parse(value);
-  ADD_FIELDS(json, result, tensors, bytes);
-  json["provenance"] = Json::parse(result.provenance_json, nullptr, false);
-  if (json["provenance"].is_discarded()) json["provenance"] = result.provenance_json;
-  json["file"] = result.file;
-  if (result.verified) json["verified"] = *result.verified;
-  return dump(json);
-}
-
-std::string to_json(const Converted& result) {
-  Json json;
-  ADD_FIELDS(json, result, input, output, bytes, tensors, parameters, seconds, notes);
-  if (result.fidelity) json["fidelity"] = *result.fidelity;
-  return dump(json);
-}
-
-std::string to_json(const Perplexity& result) {
-  Json json;
-  ADD_FIELDS(json, result, model, position);
-  add_scores(json, result.all);
-  ADD_FIELDS(json, result, ctx, stride, protocol, start_token, windows, macro_nll, seconds, texts);
-  return dump(json);
-}
-
-std::string to_json(const Diagnosed& result) {
-  Json json;
-  ADD_FIELDS(json, result, model, native, verdict, rows);
-  return dump(json);
-}
-
-std::string to_json(const Compared& result) {
-  Json json;
-  ADD_FIELDS(json, result, model, native, text, rows, schemes, recall);
-  for (Json& row : json["rows"])
-    for (const ComparedScheme& scheme : result.schemes)
-      if (row["position"] == scheme.position) row["continuation"] = joined(scheme.continuation);
-  Json& matrix = json["matrix"];
-  matrix["length"] = result.matrix_length;
-  matrix["positions"] = result.matrix;
-  ADD_FIELDS(matrix, result, kl, top1);
-  ADD_FIELDS(json, result, headlines, trained_positions, trained_length, parameters, lengths, text_tokens, text_bytes,
-             unigram_nll, prompt, prompt_pieces, seed, command, version, seconds);
-  return dump(json);
+  return "{\"line\":" + std::to_string(line) + ",\"id\":" + id + ",\"settings\":" + settings + "," +
+         to_json(result).substr(1);
 }
 
 std::string text_json(std::span<const int32_t> ids, const std::string& text) {
-  Json json;
-  json["ids"] = ids;
-  json["text"] = text;
-  return dump(json);
+  JsonWriter json;
+  json.begin_object();
+  ADD(json, ids, text);
+  json.end_object();
+  return json.take();
 }
 
 std::vector<std::pair<std::string, std::string>> members_of(const std::string& object) {
-  const Json json = Json::parse(object, nullptr, false);
   std::vector<std::pair<std::string, std::string>> members;
-  if (json.is_object())
-    for (const auto& [key, value] : json.items())
-      members.emplace_back(key, value.is_string() ? value.get<std::string>() : dump(value));
+  if (const auto tree = tree_of(object); tree && tree->root().is_object())
+    for (const auto& [key, value] : tree->root().items())
+      members.emplace_back(key, value.is_string() ? std::string(value.view()) : text_of(value));
   return members;
 }
 
-std::string quoted_json(const std::string& text) { return dump(text); }
-std::string numbers_json(std::span<const int32_t> values) { return dump(values); }
+std::string quoted_json(const std::string& text) { return text_of(text); }
+std::string numbers_json(std::span<const int32_t> values) { return text_of(values); }
 
 }  // namespace ordinal::report

@@ -15,7 +15,7 @@ namespace ordinal::report {
 std::string to_json(const Generated& result);
 std::string to_json(std::span<const Generated> results);  // an array
 // One of many, with the line of the input that it answers and that line's id, a JSON value, which is copied as it is.
-std::string to_json(const Generated& result, int64_t line, const std::string& id);
+std::string to_json(const Generated& result, int64_t line, const std::string& id, const std::string& settings);
 std::string to_json(const Evaluated& result);
 std::string to_json(const Tokenized& result);
 std::string to_json(const Inspected& result);

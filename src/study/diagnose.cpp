@@ -16,9 +16,7 @@ constexpr int64_t kWindow = 128;    // positions matter within a paragraph alrea
 constexpr int64_t kQuickest = 128;  // fewer tokens rank by chance
 constexpr size_t kFinalists = 8;
 
-struct Candidate {
-  std::string spec, fact;
-};
+using Candidate = DiagnosisCandidate;
 
 // What is tried for each scheme: every fact that files and converters disagree on (POSITIONS.md's traps).
 std::vector<Candidate> spellings(const ModelConfig& c) {
@@ -70,15 +68,14 @@ std::vector<std::vector<double>> losses(const std::shared_ptr<const Model>& mode
                                         const std::vector<Candidate>& candidates, int64_t tokens, int n_threads,
                                         const std::function<void(int64_t)>& progress) {
   const int64_t count = std::min(tokens + 1, static_cast<int64_t>(stream.tokens.size()));
-  const auto part = std::span(stream.tokens).first(static_cast<size_t>(count));
+  const auto part = std::span(stream.tokens).first(count);
   const int64_t window = std::min({kWindow, model->config().max_seq_len, count - 1});
   const std::vector<Window> windows = plan_windows(Cut::rolling, count, window, window);
   std::vector<std::vector<double>> values(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {
-    Session session(model,
-                    {.position = candidates[i].spec, .capacity = window, .n_threads = n_threads, .observer = {}});
+    Session session(model, {.position = candidates[i].spec, .capacity = window, .n_threads = n_threads});
     score_windows({&session, 1}, part, windows, std::nullopt,
-                  [&](const Prediction& p) { values[i].push_back(p.nll(0, part[static_cast<size_t>(p.target)])); }, {});
+                  [&](const Prediction& p) { values[i].push_back(p.nll(0, part[p.target])); }, {});
     progress(count - 1);
   }
   return values;
@@ -86,16 +83,16 @@ std::vector<std::vector<double>> losses(const std::shared_ptr<const Model>& mode
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> diagnosis_candidates(const Model& model) {
+std::vector<Candidate> diagnosis_candidates(const Model& model) {
   std::vector<Candidate> all = spellings(model.config());
   add_variants_of_native(model, all);
-  std::vector<std::pair<std::string, std::string>> usable;
+  std::vector<Candidate> usable;
   std::set<std::string> seen;
   for (const Candidate& candidate : all) {
     try {
       const auto scheme = model.make_scheme(candidate.spec, std::min(kWindow, model.config().max_seq_len));
       if (scheme->max_positions() < std::min(kWindow, model.config().max_seq_len)) continue;
-      if (seen.insert(scheme->spec()).second) usable.emplace_back(scheme->spec(), candidate.fact);
+      if (seen.insert(scheme->spec()).second) usable.push_back({scheme->spec(), candidate.fact});
     } catch (const Error&) {
       // its tensors are not there, or it does not fit these heads
     }
@@ -104,9 +101,8 @@ std::vector<std::pair<std::string, std::string>> diagnosis_candidates(const Mode
 }
 
 std::vector<DiagnosisRow> diagnose(const std::shared_ptr<const Model>& model, const TokenStream& stream, int64_t tokens,
-                                   int n_threads, const std::function<void(int64_t done, int64_t total)>& progress) {
-  std::vector<Candidate> candidates;
-  for (const auto& [spec, fact] : diagnosis_candidates(*model)) candidates.push_back({spec, fact});
+                                   int n_threads, const OnProgress& progress) {
+  const std::vector<Candidate> candidates = diagnosis_candidates(*model);
   const int64_t quick = std::min(tokens, std::max(kQuickest, tokens / 4));
   const auto finalists = std::min(candidates.size(), kFinalists + 1);
   const int64_t total = static_cast<int64_t>(candidates.size()) * quick + static_cast<int64_t>(finalists) * tokens;

@@ -17,11 +17,14 @@ namespace ordinal {
 
 // Specs worth trying on this model: the native scheme with one or more facts changed, and other schemes with theirs.
 // Those that the model lacks the tensors for are left out.
-std::vector<std::pair<std::string, std::string>> diagnosis_candidates(const Model& model);  // spec, fact
+struct DiagnosisCandidate {
+  std::string spec, fact;
+};
+std::vector<DiagnosisCandidate> diagnosis_candidates(const Model& model);
 
 // Tries all candidates on the first quarter of `tokens` (128 at least), the eight best and the native one on all; best
 // first, those of the second round before the others.
 std::vector<DiagnosisRow> diagnose(const std::shared_ptr<const Model>& model, const TokenStream& stream, int64_t tokens,
-                                   int n_threads, const std::function<void(int64_t done, int64_t total)>& progress);
+                                   int n_threads, const OnProgress& progress);
 
 }  // namespace ordinal

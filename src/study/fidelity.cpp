@@ -17,8 +17,7 @@ int64_t fidelity_window(const Model& source, const TokenStream& stream) {
 }
 
 Fidelity measure_fidelity(std::shared_ptr<const Model> source, std::shared_ptr<const Model> written,
-                          const TokenStream& stream, int n_threads,
-                          const std::function<void(int64_t done, int64_t total)>& progress) {
+                          const TokenStream& stream, int n_threads, const OnProgress& progress) {
   const auto start = std::chrono::steady_clock::now();
   Fidelity result;
   result.text = stream.name;
@@ -36,7 +35,7 @@ Fidelity measure_fidelity(std::shared_ptr<const Model> source, std::shared_ptr<c
   score_windows(
       sessions, stream.tokens, windows, std::nullopt,
       [&](const Prediction& prediction) {
-        const TokenId token = stream.tokens[static_cast<size_t>(prediction.target)];
+        const TokenId token = stream.tokens[prediction.target];
         const double before = prediction.nll(0, token), after = prediction.nll(1, token);
         result.source_nll += before;
         result.written_nll += after;

@@ -15,10 +15,9 @@ namespace ordinal {
 int64_t fidelity_window(const Model& source, const TokenStream& stream);
 
 // Scores the stream with both models, each under its own position scheme, in windows that lie side by side
-// (Cut::rolling) and compares them token by token. `progress` is told of scored tokens and may throw to stop. Throws
-// Error for models of different vocabularies, and for a stream of fewer than two tokens.
+// (Cut::rolling) and compares them token by token. `progress` hears of scored tokens. Throws Error
+// for models of different vocabularies, and for a stream of fewer than two tokens.
 Fidelity measure_fidelity(std::shared_ptr<const Model> source, std::shared_ptr<const Model> written,
-                          const TokenStream& stream, int n_threads,
-                          const std::function<void(int64_t done, int64_t total)>& progress);
+                          const TokenStream& stream, int n_threads, const OnProgress& progress);
 
 }  // namespace ordinal

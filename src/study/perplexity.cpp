@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "base/utf8.h"
+#include "base/words.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
@@ -112,12 +113,9 @@ void derive(PerplexityRow& row) {
 std::span<const Protocol> protocols() { return kProtocols; }
 
 const Protocol& protocol_from_name(std::string_view name) {
-  std::string names;
-  for (const Protocol& protocol : kProtocols) {
-    if (protocol.name == name) return protocol;
-    names += (names.empty() ? "" : ", ") + std::string(protocol.name);
-  }
-  throw Error("there is no protocol of this name", names, std::string(name));
+  const auto found = std::ranges::find(kProtocols, name, &Protocol::name);
+  if (found != std::end(kProtocols)) return *found;
+  throw Error("there is no protocol of this name", joined(kProtocols, ", ", &Protocol::name), std::string(name));
 }
 
 TokenStream make_stream(std::string name, std::string_view text, const Tokenizer& tokenizer, const ModelConfig& config,
@@ -143,8 +141,7 @@ TokenStream make_stream(std::string name, std::string_view text, const Tokenizer
 }
 
 Perplexity measure_perplexity(Session session, std::span<const TokenStream> streams, const Protocol& protocol,
-                              int64_t ctx, int64_t stride,
-                              const std::function<void(int64_t done, int64_t total)>& progress) {
+                              int64_t ctx, int64_t stride, const OnProgress& progress) {
   std::vector<std::vector<Window>> plans;
   int64_t total = 0, done = 0;
   for (const TokenStream& stream : streams) {

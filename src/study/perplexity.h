@@ -54,7 +54,6 @@ TokenStream make_stream(std::string name, std::string_view text, const Tokenizer
 
 // Scores each stream on its own. The session needs room for a window of ctx tokens. Fills all but the model's name.
 Perplexity measure_perplexity(Session session, std::span<const TokenStream> streams, const Protocol& protocol,
-                              int64_t ctx, int64_t stride,
-                              const std::function<void(int64_t done, int64_t total)>& progress);
+                              int64_t ctx, int64_t stride, const OnProgress& progress);
 
 }  // namespace ordinal

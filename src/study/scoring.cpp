@@ -72,8 +72,7 @@ std::vector<Window> plan_windows(Cut cut, int64_t n_tokens, int64_t ctx, int64_t
 
 std::vector<double> score_windows(std::span<Session> sessions, std::span<const TokenId> tokens,
                                   std::span<const Window> windows, std::optional<TokenId> put_first,
-                                  const std::function<void(const Prediction&)>& sink,
-                                  const std::function<void(int64_t done, int64_t total)>& progress) {
+                                  const std::function<void(const Prediction&)>& sink, const OnProgress& progress) {
   using Clock = std::chrono::steady_clock;
   int64_t total = 0, done = 0;
   for (const Window& window : windows) total += window.scored();
@@ -88,7 +87,7 @@ std::vector<double> score_windows(std::span<Session> sessions, std::span<const T
       throw Error("models of different vocabularies cannot be compared token by token",
                   std::to_string(vocab_size) + " tokens in each", std::to_string(other));
   for (const Window& window : windows) {
-    const auto part = tokens.subspan(static_cast<size_t>(window.first), static_cast<size_t>(window.count));
+    const auto part = tokens.subspan(window.first, window.count);
     inputs.assign(part.begin(), part.end());
     if (put_first) inputs.front() = *put_first;
     const std::span<const TokenId> all(inputs);

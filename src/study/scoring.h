@@ -16,6 +16,9 @@
 
 namespace ordinal {
 
+// Hears how much of a long piece of work is done, and may throw to stop it. Need not be there.
+using OnProgress = std::function<void(int64_t done, int64_t total)>;
+
 // The session is emptied and given the tokens [first, first + count); what it says after token t - 1 is how it
 // predicts token t. Scored are the predictions of tokens [scored_from, first + count].
 struct Window {
@@ -51,19 +54,16 @@ struct Prediction {
   std::span<const double> log_sums;                // [sessions]
 
   // What session `s` held of the token that came: minus the natural logarithm of its probability.
-  double nll(size_t s, TokenId token) const {
-    return log_sums[s] - static_cast<double>(logits[s][static_cast<size_t>(token)]);
-  }
+  double nll(size_t s, TokenId token) const { return log_sums[s] - static_cast<double>(logits[s][token]); }
 };
 
 // Runs the windows through all sessions (each with room for the longest window) side by side, so that their predictions
 // can be compared token by token without keeping any. `put_first`: stands in for the first token of every window.
-// Returns the seconds each session took. `progress` is told of scored tokens and may throw to stop. Throws Error for
-// sessions of models whose vocabularies differ in size.
+// Returns the seconds each session took. `progress` hears of scored tokens. Throws Error for sessions of models whose
+// vocabularies differ in size.
 std::vector<double> score_windows(std::span<Session> sessions, std::span<const TokenId> tokens,
                                   std::span<const Window> windows, std::optional<TokenId> put_first,
-                                  const std::function<void(const Prediction&)>& sink,
-                                  const std::function<void(int64_t done, int64_t total)>& progress);
+                                  const std::function<void(const Prediction&)>& sink, const OnProgress& progress);
 
 // The divergence of q from p, in nats: how much worse q predicts what p expects (Kullback, Leibler 1951). Both are
 // logits [V]; the log sums are theirs.

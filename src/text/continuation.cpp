@@ -52,20 +52,6 @@ std::vector<TokenId> fitting(std::span<const TokenId> prompt, int64_t capacity, 
   return kept;
 }
 
-std::optional<std::span<const float>> evaluate_in_chunks(Session& session, std::span<const TokenId> tokens,
-                                                         const GenerateRun& run, bool report) {
-  std::span<const float> logits;
-  const auto chunk = static_cast<size_t>(session.options().chunk);
-  for (size_t done = 0; done < tokens.size();) {
-    if (run.cancelled()) return std::nullopt;
-    const size_t count = std::min(chunk, tokens.size() - done);
-    logits = session.evaluate(tokens.subspan(done, count));
-    done += count;
-    if (report && run.events.prompt) run.events.prompt(static_cast<int64_t>(done), static_cast<int64_t>(tokens.size()));
-  }
-  return logits;
-}
-
 Continuation::Continuation(const GenerateRun& run, int64_t index, std::vector<TokenId> context, SamplerOptions sampler,
                            int64_t vocab_size, std::span<const TokenId> prompt)
     : run_(run),
@@ -106,7 +92,6 @@ void Continuation::make_room() {
   if (session_->length() == capacity) {
     if (run_.options.overflow == Overflow::stop) return finish(Finish::context);
     slide();
-    if (done_) return;
   }
   context_.push_back(result_.ids.back());
   ++result_.timings.decode_tokens;
@@ -114,26 +99,20 @@ void Continuation::make_room() {
 }
 
 int64_t Continuation::draft_room() const {
-  // The pass draws one token more than were drafted, and must be one piece for all its logits to be of use.
+  // The pass draws one token more than were drafted. More than a pass's rows would take another.
   const int64_t wanted = run_.options.max_new_tokens - static_cast<int64_t>(result_.ids.size()) - 1;
   const int64_t fits = session_->capacity() - static_cast<int64_t>(context_.size());
   return std::min({wanted, fits, session_->options().chunk - 1});
 }
 
-int64_t Continuation::draw_along(std::span<const TokenId> draft) {
-  std::vector<TokenId> tokens(next().begin(), next().end());
-  tokens.insert(tokens.end(), draft.begin(), draft.end());
+int64_t Continuation::draw_along(std::span<const TokenId> draft, std::span<const std::span<const float>> logits) {
   int64_t accepted = 0;
-  bool as_drafted = true;
-  session_->evaluate_all(tokens, [&](int64_t row, std::span<const float> logits) {
-    if (!as_drafted) return;
-    draw(logits);
-    const auto at = static_cast<size_t>(row);
-    as_drafted = !done_ && !run_.cancelled() && at < draft.size() && result_.ids.back() == draft[at];
-    if (!as_drafted) return;
-    context_.push_back(draft[at]);
+  for (size_t row = 0; row < logits.size(); ++row) {
+    draw(logits[row]);
+    if (done_ || run_.cancelled() || row == draft.size() || result_.ids.back() != draft[row]) break;
+    context_.push_back(draft[row]);
     ++accepted;
-  });
+  }
   session_->rewind(static_cast<int64_t>(context_.size()));
   result_.timings.decode_tokens += accepted;
   result_.timings.draft_proposed += static_cast<int64_t>(draft.size());
@@ -145,6 +124,7 @@ void Continuation::finish(Finish reason) {
   if (done_) return;
   done_ = true;
   result_.finish = reason;
+  window_is_read();
   if (!stops_.found()) write(stops_.finish());
   emit(utf8_.finish());
   if (session_ != nullptr) result_.timings.decode_ms = ms_since(started_) - sliding_ms_;
@@ -165,20 +145,23 @@ void Continuation::emit(const std::string& text) {
 
 // Keys and values of the kept tokens have the same bits as a fresh run's, so they need not be computed again.
 void Continuation::slide() {
-  const GenerateClock::time_point start = GenerateClock::now();
+  slid_ = GenerateClock::now();
   const auto keep = static_cast<size_t>(run_.options.keep);
   const size_t dropped = (context_.size() - keep + 1) / 2;
   context_.erase(context_.begin() + static_cast<ptrdiff_t>(keep),
                  context_.begin() + static_cast<ptrdiff_t>(keep + dropped));
   session_->rewind(run_.options.keep);
-  const auto again = std::span<const TokenId>(context_).subspan(keep);
+  result_.timings.prefill_tokens += std::ssize(context_) - run_.options.keep;
   if (run_.events.slide)
     run_.events.slide(index_, static_cast<int64_t>(context_.size()), static_cast<int64_t>(dropped));
-  if (!evaluate_in_chunks(*session_, again, run_, false)) finish(Finish::interrupted);
-  const double spent = ms_since(start);
+}
+
+void Continuation::window_is_read() {
+  if (!slid_) return;
+  const double spent = ms_since(*slid_);
+  slid_.reset();
   sliding_ms_ += spent;
   result_.timings.prefill_ms += spent;
-  result_.timings.prefill_tokens += static_cast<int64_t>(again.size());
 }
 
 }  // namespace ordinal

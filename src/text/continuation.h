@@ -30,12 +30,9 @@ struct GenerateRun {
 std::vector<TokenId> fitting(std::span<const TokenId> prompt, int64_t capacity, const GenerateOptions& options,
                              int64_t* dropped = nullptr);
 
-// Appends tokens chunk by chunk. Returns the logits of the last, or nothing when cancelled in between.
-std::optional<std::span<const float>> evaluate_in_chunks(Session& session, std::span<const TokenId> tokens,
-                                                         const GenerateRun& run, bool report);
-
 // One continuation: what it has drawn, and what is to be evaluated next. Its owner evaluates: first the context, then,
-// after start(), again and again make_room(), the token next(), and draw() from its logits, until done().
+// after start() and a draw(), again and again make_room() and what the session lacks of the context: the token next(),
+// or after a slide the window before it too (then window_is_read()). Its logits go to draw(), until done().
 class Continuation {
  public:
   // `context` are the tokens of `prompt` that fit; `index` is what events are told.
@@ -43,9 +40,8 @@ class Continuation {
                int64_t vocab_size, std::span<const TokenId> prompt);
 
   bool done() const { return done_; }
-  Session& session() { return *session_; }
   std::span<const TokenId> context() const { return context_; }  // what the cache holds, or will when started
-  std::span<const TokenId> next() const { return {&result_.ids.back(), 1}; }
+  TokenId next() const { return result_.ids.back(); }
   Generation& result() { return result_; }
 
   // `session` holds the context.
@@ -54,12 +50,14 @@ class Continuation {
   // Draws a token from the logits and looks whether it is the last.
   void draw(std::span<const float> logits);
 
-  // Called before the drawn token is evaluated: makes sure that there is room, or ends.
+  // Called before the drawn token is evaluated: makes sure that there is room, and adds it to the context, or ends.
   void make_room();
+  void window_is_read();  // after a slide, when the session holds the context; else nothing
 
-  // In place of evaluating next() and draw(): evaluates `draft` in the same pass and draws as long as what was drawn is
-  // what was drafted, which is what one token at a time gives. Returns how many were. The draft must fit draft_room().
-  int64_t draw_along(std::span<const TokenId> draft);
+  // In place of draw(), when `draft` was evaluated after next() in the same pass: draws from the logits, one for next()
+  // and each drafted token, as long as what was drawn is what was drafted, which is what one token at a time gives.
+  // Returns how many were. The draft must fit draft_room().
+  int64_t draw_along(std::span<const TokenId> draft, std::span<const std::span<const float>> logits);
   int64_t draft_room() const;  // after make_room()
 
   void finish(Finish reason);
@@ -80,6 +78,7 @@ class Continuation {
   TokenId previous_ = -1;  // the last token that has a piece
   bool done_ = false;
   GenerateClock::time_point started_;
+  std::optional<GenerateClock::time_point> slid_;  // while the window is evaluated again
   double sliding_ms_ = 0;
   Generation result_;
 };

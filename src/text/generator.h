@@ -27,7 +27,7 @@ enum class Overflow : uint8_t { stop, slide };
 
 struct GenerateOptions {
   int64_t max_new_tokens = 128;
-  SamplerOptions sampler;         // continuation i draws with seed + i; the prompt counts as seen
+  SamplerOptions sampler;         // continuation i draws with seed + i
   int64_t samples = 1;            // continuations of the prompt
   std::vector<std::string> stop;  // end the text before the first of these; they may span tokens
   bool ignore_eos = false;        // go on after an end token
@@ -44,9 +44,11 @@ struct TokenLogprob {
 };
 
 struct GenerateTimings {
-  int64_t prefill_tokens = 0;  // of the prompt and of windows evaluated again; the prompt counts for the first sample
+  // Of the prompt and of windows evaluated again. What a cache held counts for no one: of a prompt that has just been
+  // evaluated, for the sample before, that leaves the last token.
+  int64_t prefill_tokens = 0;
   double prefill_ms = 0;
-  int64_t decode_tokens = 0;  // evaluated one at a time: the last new token never is
+  int64_t decode_tokens = 0;  // new tokens evaluated: the last one never is
   double decode_ms = 0;       // from the prompt's end to this continuation's, without windows evaluated again
   int64_t passes = 0;         // that the decode tokens took; fewer than tokens when drafts were accepted
   int64_t draft_proposed = 0, draft_accepted = 0;  // tokens
@@ -68,13 +70,14 @@ struct GenerateEvents {
   std::function<void(int64_t sample, std::string_view text)> text;           // whole characters, but for a last one cut
   std::function<void(int64_t sample, int64_t kept, int64_t dropped)> slide;  // the context was full; tokens of it
   std::function<void(int64_t sample, const Generation& result)> finished;    // in order of `sample`
-  const std::atomic<bool>* cancel = nullptr;  // looked at between tokens and between chunks of the prompt
+  const std::atomic<bool>* cancel = nullptr;  // looked at between tokens, and between passes of the prompt
 };
 
 // Throws Error for an option that is out of range, before anything long is done.
 void check_generate_options(const GenerateOptions& options, int64_t vocab_size);
 
-// Continues `prompt` in `session`, which is started over. `tokenizer` may be null: ids only, no stop strings.
+// Continues `prompt` in `session`, which is started over, and in up to seven more like it when there are several
+// samples (scheduler.h). `tokenizer` may be null: ids only, no stop strings.
 // A prompt may fill the context. Throws Error for an empty prompt, and for one longer than the context unless sliding:
 // then its first `keep` tokens and as many of the last as fit are used.
 std::vector<Generation> generate(Session& session, const Tokenizer* tokenizer, std::span<const TokenId> prompt,

@@ -219,6 +219,7 @@ void Sampler::observe(std::span<const TokenId> tokens) {
       throw Error("a token is outside the vocabulary", "ids 0 to " + std::to_string(vocab_size_ - 1),
                   std::to_string(id));
   seen_.insert(seen_.end(), tokens.begin(), tokens.end());
+  n_prompt_ = seen_.size();
 }
 
 std::vector<float> Sampler::adjusted(std::span<const float> logits) const {
@@ -234,12 +235,20 @@ std::vector<float> Sampler::adjusted(std::span<const float> logits) const {
   const auto first = seen_.size() - std::min(seen_.size(), static_cast<size_t>(window));
   if (!penalises || first == seen_.size()) return changed;
 
-  std::vector<int32_t> counts(logits.size());
-  for (size_t i = first; i < seen_.size(); ++i) ++counts[static_cast<size_t>(seen_[i])];
+  // How often a token was seen from `begin` on.
+  const auto count_from = [&](size_t begin) {
+    std::vector<int32_t> counts(logits.size());
+    for (size_t i = std::max(first, begin); i < seen_.size(); ++i) ++counts[static_cast<size_t>(seen_[i])];
+    return counts;
+  };
+  const bool of_all = options_.penalize == Penalize::all, repeats_all = options_.penalize != Penalize::new_only;
+  const std::vector<int32_t> repeated = count_from(repeats_all ? 0 : n_prompt_);
+  const std::vector<int32_t> counts = of_all == repeats_all ? repeated : count_from(n_prompt_);
   for (size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] == 0) continue;
     float& logit = changed[i];
-    logit = logit > 0.0f ? logit / options_.repetition_penalty : logit * options_.repetition_penalty;
+    if (repeated[i] > 0)
+      logit = logit > 0.0f ? logit / options_.repetition_penalty : logit * options_.repetition_penalty;
+    if (counts[i] == 0) continue;
     logit -= options_.presence_penalty;
     logit -= options_.frequency_penalty * static_cast<float>(counts[i]);
   }

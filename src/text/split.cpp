@@ -1,6 +1,7 @@
 // split.cpp: the table of rules for cutting text.
 #include "text/split.h"
 
+#include "base/words.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
@@ -16,12 +17,10 @@ constexpr NamedSplitter kSplitters[] = {{"gpt2", gpt2_splitter}, {"none", whole_
 }  // namespace
 
 const Splitter& splitter_named(const std::string& name) {
-  std::string known;
-  for (const NamedSplitter& row : kSplitters) {
+  for (const NamedSplitter& row : kSplitters)
     if (row.name == name) return row.get();
-    known += (known.empty() ? "" : ", ") + std::string(row.name);
-  }
-  throw Error("the tokenizer cuts text by an unknown rule", known, "'" + name + "'");
+  throw Error("the tokenizer cuts text by an unknown rule", joined(kSplitters, ", ", &NamedSplitter::name),
+              "'" + name + "'");
 }
 
 }  // namespace ordinal

@@ -61,7 +61,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerData data) {
     }
     known += std::string(kind.name) + ", ";
   }
-  throw Error("the kind of a tokenizer is unknown", known + "none", quoted(data.kind));
+  throw Error("the kind of a tokenizer is unknown", known + "none", in_quotes(data.kind));
 }
 
 Tokenizer::Tokenizer(TokenizerData data) : data_(std::move(data)), special_(special_flags(data_)) {}

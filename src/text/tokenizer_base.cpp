@@ -81,7 +81,7 @@ std::vector<bool> special_flags(const TokenizerData& data) {
 }
 
 std::string name_of_token(const TokenizerData& data, TokenId id) {
-  return "token " + std::to_string(id) + " " + quoted(data.pieces[static_cast<size_t>(id)]);
+  return "token " + std::to_string(id) + " " + in_quotes(data.pieces[static_cast<size_t>(id)]);
 }
 
 }  // namespace ordinal

@@ -52,7 +52,7 @@ std::unique_ptr<Tokenizer> make_scores_tokenizer(TokenizerData data);
 // Whether each id is special, by id.
 std::vector<bool> special_flags(const TokenizerData& data);
 
-// How errors name tokens: `token 17 'abc'`. Bytes alone are named by quoted() of base/words.h.
+// How errors name tokens: `token 17 'abc'`. Bytes alone are named by in_quotes() of base/words.h.
 std::string name_of_token(const TokenizerData& data, TokenId id);
 
 }  // namespace ordinal

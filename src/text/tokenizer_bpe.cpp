@@ -54,7 +54,7 @@ class ByteVocabulary final : public MergeVocabulary {
       TokenId& id = ids_[static_cast<unsigned char>(data.pieces[i][0])];
       if (id >= 0) {
         throw Error("a tokenizer has two tokens for one byte", "at most one",
-                    "tokens " + std::to_string(id) + " and " + std::to_string(i) + " for " + quoted(data.pieces[i]));
+                    "tokens " + std::to_string(id) + " and " + std::to_string(i) + " for " + in_quotes(data.pieces[i]));
       }
       id = static_cast<TokenId>(i);
     }
@@ -66,7 +66,7 @@ class ByteVocabulary final : public MergeVocabulary {
       const TokenId id = ids_[static_cast<unsigned char>(byte)];
       if (id < 0) {
         throw Error("a byte has no token, and this tokenizer has none for the unknown",
-                    "bytes that are pieces of its vocabulary", quoted(std::string_view(&byte, 1)));
+                    "bytes that are pieces of its vocabulary", in_quotes(std::string_view(&byte, 1)));
       }
       ids.push_back(id);
     }

@@ -21,14 +21,14 @@ ByteIds byte_ids(const TokenizerData& data) {
     TokenId& id = ids[static_cast<unsigned char>(piece[0])];
     if (id >= 0) {
       throw Error("a byte tokenizer has two tokens for one byte", "one token for each of the 256 bytes",
-                  "tokens " + std::to_string(id) + " and " + std::to_string(i) + " for " + quoted(piece));
+                  "tokens " + std::to_string(id) + " and " + std::to_string(i) + " for " + in_quotes(piece));
     }
     id = static_cast<TokenId>(i);
   }
   for (size_t byte = 0; byte < ids.size(); ++byte) {
     if (ids[byte] >= 0) continue;
     throw Error("a byte tokenizer has no token for a byte", "one token for each of the 256 bytes",
-                "none for " + quoted(std::string(1, static_cast<char>(byte))));
+                "none for " + in_quotes(std::string(1, static_cast<char>(byte))));
   }
   return ids;
 }

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.h"
 #include "ordinal/error.h"
 #include "text/tokenizer_base.h"
-#include "base/utf8.h"
 
 namespace ordinal {
 namespace {
@@ -30,7 +30,7 @@ class CharsTokenizer final : public TokenizerBase {
       if (units_[i].first != units_[i - 1].first) continue;
       throw Error("a character tokenizer has two tokens for one character", "one token for each character",
                   "tokens " + std::to_string(units_[i - 1].second) + " and " + std::to_string(units_[i].second) +
-                      " for " + quoted(units_[i].first));
+                      " for " + in_quotes(units_[i].first));
     }
   }
 
@@ -50,7 +50,7 @@ class CharsTokenizer final : public TokenizerBase {
     if (found != units_.end() && found->first == unit) return found->second;
     if (data().unknown_id >= 0) return data().unknown_id;
     throw Error("a character has no token, and this tokenizer has none for the unknown",
-                "one of its " + std::to_string(units_.size()) + " characters", quoted(unit));
+                "one of its " + std::to_string(units_.size()) + " characters", in_quotes(unit));
   }
 
   size_t bytes_of(TokenId, std::string_view rest) const override { return unit_length(rest); }

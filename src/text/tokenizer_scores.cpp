@@ -6,10 +6,10 @@
 #include <cmath>
 #include <utility>
 
+#include "base/utf8.h"
 #include "ordinal/error.h"
 #include "text/bpe_words.h"
 #include "text/tokenizer_base.h"
-#include "base/utf8.h"
 
 namespace ordinal {
 namespace {
@@ -68,7 +68,7 @@ void check(const TokenizerData& data) {
     const std::string byte(1, static_cast<char>(id - kFirstByte));
     if (data.pieces[i] == byte) continue;
     throw Error("a tokenizer with scores lacks the token of a byte",
-                "token " + std::to_string(i) + " for " + quoted(byte), name_of_token(data, id));
+                "token " + std::to_string(i) + " for " + in_quotes(byte), name_of_token(data, id));
   }
 }
 

@@ -104,9 +104,12 @@ TEST_CASE("tensor: sizes count padded lanes and whole blocks, and refuse what do
                                                                              {2, huge},
                                                                              {huge, huge},
                                                                              {int64_t{1} << 32, int64_t{1} << 31},
-                                                                             {1, 1, 1}})
+                                                                             {huge, 2, 1},
+                                                                             {1, 1, 1, 1}})
     for (const Layout layout : {Layout::rows, Layout::panels})
       test::error_of([&] { bytes(Dtype::f32, layout, shape); });
+  CHECK(bytes(Dtype::f16, Layout::rows, {2, 3, 5}) == 60);  // three in rows only
+  test::error_of([&] { bytes(Dtype::f32, Layout::panels, {2, 3, 5}); });
   test::error_of([&] { bytes(Dtype::q8_0, Layout::rows, {32, 32}); });
   CHECK(test::mentions(test::error_of([] { dtype_from_name("f64"); }), {"bf16"}));
   CHECK(dtype_from_name("q4_0") == Dtype::q4_0);

@@ -15,12 +15,12 @@ TEST_CASE("words: bytes in messages are printable, and reversible") {
 }
 
 TEST_CASE("words: a long text in quotes is cut between characters") {
-  CHECK(ordinal::quoted("a\x1b") == R"('a\x1b')");
-  CHECK(ordinal::quoted(std::string(80, 'x')) == "'" + std::string(80, 'x') + "'");
-  CHECK(ordinal::quoted(std::string(81, 'x')) == "'" + std::string(80, 'x') + "...'");
-  CHECK(ordinal::quoted(std::string(79, 'x') + "\xc3\xa9y") == "'" + std::string(79, 'x') + "...'");
-  CHECK(ordinal::quoted(std::string(78, 'x') + "\xc3\xa9y") == "'" + std::string(78, 'x') + "\xc3\xa9...'");
-  CHECK(ordinal::quoted(std::string(90, '\x80')).starts_with("'\\x80\\x80"));
+  CHECK(in_quotes("a\x1b") == R"('a\x1b')");
+  CHECK(in_quotes(std::string(80, 'x')) == "'" + std::string(80, 'x') + "'");
+  CHECK(in_quotes(std::string(81, 'x')) == "'" + std::string(80, 'x') + "...'");
+  CHECK(in_quotes(std::string(79, 'x') + "\xc3\xa9y") == "'" + std::string(79, 'x') + "...'");
+  CHECK(in_quotes(std::string(78, 'x') + "\xc3\xa9y") == "'" + std::string(78, 'x') + "\xc3\xa9...'");
+  CHECK(in_quotes(std::string(90, '\x80')).starts_with("'\\x80\\x80"));
 }
 
 TEST_CASE("words: large numbers have commas") {

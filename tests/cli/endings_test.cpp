@@ -1,6 +1,9 @@
 // endings_test.cpp: how a run ends from outside: Ctrl-C, a closed pipe, a full disk, missing streams.
+#include <algorithm>
 #include <filesystem>
+#include <utility>
 
+#include "base/words.h"
 #include "fixture.h"
 #include "process.h"
 
@@ -74,6 +77,30 @@ TEST_CASE("cli endings: a full disk is an error") {
     command.arguments = arguments;
     check_failed(run(command), {"no space"});
   }
+}
+
+TEST_CASE("cli endings: a model file that is cut short while it is in use is named") {
+  const Scratch scratch;
+  const std::string model = scratch.path("model.ordinal");
+  fs::copy_file(slow_model(), model);
+  const auto whole = static_cast<int64_t>(fs::file_size(model));
+  Command command = endless({"-m", model, "-q"});
+  command.arguments.erase(command.arguments.begin() + 1, command.arguments.begin() + 3);  // the other -m
+  bool cut = false;
+  command.watch = [&](const std::string& out, const std::string&) {
+    if (out.size() > 10 && !std::exchange(cut, true)) fs::resize_file(model, 4096);
+    return Command::Action::none;
+  };
+  const Outcome outcome = run(command);
+  CAPTURE(outcome.err);
+  CHECK(!outcome.timed_out);
+  CHECK(outcome.signal == 0);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.out.size() > 10);
+  CHECK(outcome.err.starts_with("ordinal: error: " + model + " was cut short"));
+  CHECK(outcome.err.find("\n  expected: " + ordinal::grouped(whole) + " bytes") != std::string::npos);
+  CHECK(outcome.err.find("\n  found:    4,096 bytes\n  try:      ") != std::string::npos);
+  CHECK(std::ranges::count(outcome.err, '\n') == 4);
 }
 
 TEST_CASE("cli endings: quiet means quiet, errors excepted") {

@@ -12,7 +12,7 @@ const Scratch& scratch() {
   return made;
 }
 
-std::string write(const RandomModel& model, const std::string& name, bool with_tokenizer) {
+std::string write_random(const RandomModel& model, const std::string& name, bool with_tokenizer) {
   ordinal::ModelDraft draft = random_model(model);
   if (with_tokenizer) draft.tokenizer = byte_tokenizer();
   const std::string path = scratch().path(name);
@@ -35,13 +35,13 @@ const std::string& byte_model() {
   static const std::string path = [] {
     RandomModel model = small();
     model.config.eos_ids = {256};
-    return write(model, "bytes.ordinal", true);
+    return write_random(model, "bytes.ordinal", true);
   }();
   return path;
 }
 
 const std::string& bare_model() {
-  static const std::string path = write(small(), "bare.ordinal", false);
+  static const std::string path = write_random(small(), "bare.ordinal", false);
   return path;
 }
 
@@ -58,7 +58,7 @@ const std::string& slow_model() {
     model.config.d_ff = 1024;
     model.config.eos_ids = {256};
     scale_by_head_dim(model.config);
-    return write(model, "slow.ordinal", true);
+    return write_random(model, "slow.ordinal", true);
   }();
   return path;
 }

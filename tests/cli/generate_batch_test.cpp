@@ -109,6 +109,9 @@ TEST_CASE("cli batch: every result is that of the prompt alone, in order, whatev
     expected.erase("timings");
     found.erase("line");
     found.erase("id");
+    CHECK(found.at("settings").at("n") == asked.value("n", 12));
+    CHECK(found.at("settings").at("stop") == asked.value("stop", Json::array()));
+    found.erase("settings");
     CHECK(found == expected);
   }
   for (const char* parallel : {"1", "3", "100"}) {
@@ -154,6 +157,83 @@ TEST_CASE("cli batch: goes on after a cut anywhere in the last line") {
   CHECK(results_of(read_file(path)) == expected);
 }
 
+TEST_CASE("cli batch: results made with another setting are not gone on with, and the setting is named") {
+  const Scratch scratch;
+  const std::string path = scratch.path("out");
+  const std::string input = "{\"prompt\":\"ab\"}\n{\"prompt\":\"cd\", \"top_k\": 5}\n";
+  check_done(run(batch(input, {"-n", "3", "-o", path, "--seed", "1"})));
+  const std::string whole = read_file(path);
+  const std::vector<std::pair<Strings, std::string>> changes = {
+      {{"-n", "4"}, "n"},
+      {{"--temp", "0.5"}, "temp"},
+      {{"--top-k", "9"}, "top_k"},
+      {{"--typical", "0.5"}, "typical"},
+      {{"--top-p", "0.5"}, "top_p"},
+      {{"--min-p", "0.5"}, "min_p"},
+      {{"--repeat-penalty", "1.5"}, "repetition_penalty"},
+      {{"--presence-penalty", "1"}, "presence_penalty"},
+      {{"--frequency-penalty", "1"}, "frequency_penalty"},
+      {{"--penalize", "new"}, "penalize"},
+      {{"--penalty-window", "2"}, "penalty_window"},
+      {{"--logit-bias", "5=1"}, "logit_bias"},
+      {{"--stop", "x"}, "stop"},
+      {{"--ignore-eos"}, "ignore_eos"},
+      {{"--overflow", "slide"}, "overflow"},
+      {{"--logprobs", "1"}, "logprobs"},
+      {{"--ctx", "9"}, "context"},
+      {{"--kv-dtype", "f16"}, "kv_dtype"},
+  };
+  for (const auto& [options, name] : changes) {
+    CAPTURE(name);
+    Strings more = {"-o", path, "--resume"};
+    if (options.front() != "-n") more.insert(more.end(), {"-n", "3"});
+    more.insert(more.end(), options.begin(), options.end());
+    check_failed(run(batch(input, more)), {"line 1 is not the result that belongs there: the setting " + name + " "});
+  }
+  const Strings as_it_was = {"-n", "3", "-o", path, "--resume"};
+  check_failed(run(batch("{\"prompt\":\"ab\"}\n{\"prompt\":\"cd\", \"top_k\": 6}\n", as_it_was)),
+               {"line 2 is not the result that belongs there: the setting top_k differs"});
+  CHECK(read_file(path) == whole);
+
+  // The same path with other weights, as far as the file says.
+  std::string other = whole;
+  const size_t digit = other.find("\"weights\":\"") + 11;
+  other[digit] = other[digit] == '0' ? '1' : '0';
+  write_file(path, other);
+  check_failed(run(batch(input, as_it_was)), {"the setting weights differs"});
+
+  // What changes no result is no setting, and results of before there were settings are gone on with, with a word.
+  write_file(path, whole);
+  check_done(run(batch(input, {"-n", "3", "-o", path, "--resume", "--draft", "lookup", "--parallel", "1", "-t", "1"})));
+  std::string old = whole;
+  for (size_t at = old.find("\"settings\""); at != std::string::npos; at = old.find("\"settings\""))
+    old.erase(at, old.find("},", at) + 2 - at);
+  write_file(path, old);
+  const Outcome outcome = run(batch(input, {"-n", "4", "-o", path, "--resume"}));
+  check_done(outcome);
+  CHECK(outcome.err.find("2 of them do not say their settings") != std::string::npos);
+  CHECK(read_file(path) == old);
+}
+
+TEST_CASE("cli batch: with drafts the results are what they are without") {
+  std::string input;
+  for (const char* prompt : {"abcabcabcabcab", "xyxyxyxyxyx", "abcabcabc", "one two one two one two"})
+    input += "{\"prompt\":\"" + std::string(prompt) + "\", \"n\": 40}\n";
+  for (const char* temperature : {"0", "0.7"}) {
+    const Strings settings = {"--temp", temperature, "--seed", "3"};
+    Strings drafting = settings;
+    drafting.insert(drafting.end(), {"--draft", "lookup"});
+    const Outcome plain = run(batch(input, settings)), drafted = run(batch(input, drafting));
+    check_done(plain);
+    check_done(drafted);
+    CHECK(results_of(drafted.out) == results_of(plain.out));
+    int64_t proposed = 0;
+    for (const std::string& line : lines_of(drafted.out))
+      proposed += Json::parse(line).at("timings").at("draft_proposed").get<int64_t>();
+    CHECK(proposed > 0);
+  }
+}
+
 TEST_CASE("cli batch: results that are there are not written over") {
   const Scratch scratch;
   const std::string path = scratch.path("out");
@@ -162,7 +242,7 @@ TEST_CASE("cli batch: results that are there are not written over") {
   const std::string whole = read_file(path);
   check_failed(run(batch(input, {"-n", "3", "-o", path})), {"--resume to go on"});
   const auto refused = [&](const std::string& changed_input, Strings more, const std::string& word) {
-    more.insert(more.end(), {"-o", path, "--resume"});
+    more.insert(more.end(), {"-n", "3", "-o", path, "--resume"});
     check_failed(run(batch(changed_input, more)), {word});
   };
   refused("{\"prompt\":\"ab\"}\n{\"prompt\":\"xd\"}\n", {}, "line 2 is not the result that belongs there: the prompt");
@@ -171,6 +251,11 @@ TEST_CASE("cli batch: results that are there are not written over") {
   refused("{\"prompt\":\"ab\"}\n", {}, "more lines than prompts");
   refused(input, {"--seed", "2"}, "the seed differs");
   refused(input, {"--position", "none"}, "the position scheme differs");
+  refused(input, {"-n", "4"}, "the setting n differs");
+  refused(input, {"--temp", "0.5"}, "the setting temp differs");
+  refused(input, {"--stop", "a"}, "the setting stop differs");
+  refused(input, {"--kv-dtype", "f16"}, "the setting kv_dtype differs");
+  refused(input, {"--logit-bias", "3=1"}, "the setting logit_bias differs");
   CHECK(read_file(path) == whole);
   for (const std::string& other : {std::string("{\"prompt\": 1}\n"), std::string("text\n"), whole + "\n"}) {
     write_file(path, other);
@@ -227,7 +312,6 @@ TEST_CASE("cli batch: what does not go together is wrong usage") {
   refused({"--batch", "x", "a prompt"}, "one too many");
   refused({"--batch", "x", "--ids", "1"}, "one too many");
   refused({"--batch", "x", "--samples", "2"}, "--samples");
-  refused({"--batch", "x", "--draft", "lookup"}, "--draft");
   refused({"--batch", "x", "--echo"}, "--echo");
   refused({"--batch", "x", "--resume"}, "-o");
   refused({"x", "--resume"}, "--batch");

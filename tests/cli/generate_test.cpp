@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/utf8.h"
 #include "fixture.h"
 #include "process.h"
-#include "base/utf8.h"
 
 using namespace test;
 using Strings = std::vector<std::string>;
@@ -302,7 +302,7 @@ TEST_CASE("cli generate: bad options fail before the model is even looked for") 
   refused({"--draft", "model"}, "lookup", 2);
   refused({"--draft-tokens", "4"}, "--draft", 2);
   refused({"--draft", "lookup", "--draft-tokens", "0"}, "--draft-tokens");
-  refused({"--draft", "lookup", "--samples", "2"}, "--samples", 2);
+  refused({"--penalize", "some"}, "usual, all or new", 2);
   refused({"--temp"}, "--temp", 2);
   refused({"--stop"}, "--stop", 2);
 }

@@ -5,7 +5,7 @@
 #include "process.h"
 
 using namespace test;
-using nlohmann::json;
+using Json = nlohmann::json;
 
 namespace {
 
@@ -27,7 +27,7 @@ TEST_CASE("cli perplexity: a table and JSON, several texts, standard input") {
   check_done(table);
   CHECK(table.out.find("nats/token") != std::string::npos);
   CHECK(table.err.find("rolling: ") != std::string::npos);
-  const json one = json_of(run({"perplexity", "-m", byte_model(), "-f", file, "--json"}));
+  const Json one = json_of(run({"perplexity", "-m", byte_model(), "-f", file, "--json"}));
   for (const char* key : {"model", "position", "tokens", "nll", "ppl", "bits_per_byte", "stderr", "ctx", "stride",
                           "protocol", "start_token", "word_ppl", "texts", "macro_nll"})
     CHECK_MESSAGE(one.contains(key), key);
@@ -35,7 +35,7 @@ TEST_CASE("cli perplexity: a table and JSON, several texts, standard input") {
   CHECK(one["position"] == "learned");
   CHECK(one["ctx"] == 40);
   CHECK(json_of(run({"perplexity", "-m", byte_model(), "-f", "-", "--json"}, kStudyText))["nll"] == one["nll"]);
-  const json two = json_of(run({"perplexity", "-m", byte_model(), "-f", file, "-f", "-", "--json"}, "Other words."));
+  const Json two = json_of(run({"perplexity", "-m", byte_model(), "-f", file, "-f", "-", "--json"}, "Other words."));
   CHECK(two["texts"].size() == 2);
   CHECK(two["texts"][0]["nll"] == one["nll"]);
   for (const char* protocol : {"gpt2", "hf", "llama.cpp", "harness"})
@@ -73,11 +73,11 @@ TEST_CASE("cli compare: tables, JSON, CSV and a page say the same") {
   for (const char* word : {"untrained", "refused", "no verdict on the scheme", "rope:theta=500", "sliding", "lacks"})
     CHECK_MESSAGE(table.out.find(word) != std::string::npos, word);
   CHECK(table.out.find('\x1b') == std::string::npos);
-  const json result = json::parse(read_file(scratch.path("c.json")));
+  const Json result = Json::parse(read_file(scratch.path("c.json")));
   for (const char* key : {"model", "native", "text", "rows", "schemes", "recall", "matrix", "command"})
     CHECK_MESSAGE(result.contains(key), key);
   CHECK(result["rows"].size() == 4 * 4);  // three lengths, the last twice
-  for (const json& row : result["rows"])
+  for (const Json& row : result["rows"])
     for (const char* key :
          {"position", "trained", "length", "protocol", "nll", "ppl", "bits_per_byte", "stderr", "delta_nll_vs_native",
           "kl_vs_native", "top1_agreement", "loss_by_position", "continuation", "ms_per_token"})
@@ -89,12 +89,12 @@ TEST_CASE("cli compare: tables, JSON, CSV and a page say the same") {
   CHECK(page.find("rope:theta=500") != std::string::npos);
   CHECK(page.find("nan") == std::string::npos);
 
-  const json piped = json_of(run({"compare", "-m", byte_model(), "-f", file, "--positions", "native,none", "--lengths",
+  const Json piped = json_of(run({"compare", "-m", byte_model(), "-f", file, "--positions", "native,none", "--lengths",
                                   "20", "--json", "-", "-t", "2"}));
-  const auto nll_of = [](const json& from, const std::string& position) {
-    for (const json& row : from["rows"])
+  const auto nll_of = [](const Json& from, const std::string& position) {
+    for (const Json& row : from["rows"])
       if (row["position"] == position && row["length"] == 20) return row["nll"];
-    return json();
+    return Json();
   };
   CHECK(nll_of(piped, "none") == nll_of(result, "none"));  // whatever else is compared, and on any number of threads
   CHECK(run({"compare", "-m", byte_model(), "-f", file, "--lengths", "20", "--csv", "-", "-q"})
@@ -125,7 +125,7 @@ TEST_CASE("cli diagnose: ranks, and says what follows") {
   const Outcome table = run({"diagnose", byte_model(), "-f", file, "--tokens", "64"});
   check_done(table);
   CHECK(table.out.find("learned") != std::string::npos);
-  const json result = json_of(run({"diagnose", "-m", byte_model(), "-f", file, "--tokens", "64", "--json"}));
+  const Json result = json_of(run({"diagnose", "-m", byte_model(), "-f", file, "--tokens", "64", "--json"}));
   CHECK(result["native"] == "learned");
   CHECK(result["rows"].size() > 20);
   CHECK(!result["verdict"].get<std::string>().empty());
@@ -138,9 +138,9 @@ TEST_CASE("cli diagnose: a checkpoint whose pairing was stated wrongly is found 
   const std::string folder = shared("checkpoints/stories260K");
   if (folder.empty()) return;
   const std::string file = shared("corpus/tales.valid.txt");
-  const json right =
+  const Json right =
       json_of(run({"diagnose", folder + "/stories260K.bin", "-f", file, "--tokens", "256", "--json", "-q"}));
   CHECK(right["rows"][0]["position"] == "rope:pairing=interleaved");
-  for (const json& row : right["rows"])
+  for (const Json& row : right["rows"])
     if (row["position"] == "rope") CHECK(row["delta_nll_vs_native"].get<double>() > 0.3);
 }

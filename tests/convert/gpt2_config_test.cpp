@@ -7,6 +7,7 @@
 #include "support.h"
 
 using namespace ordinal;
+using Ids = std::vector<TokenId>;
 using ordinal::convert::Gpt2Config;
 using test::error_of, test::mentions;
 
@@ -15,19 +16,19 @@ namespace {
 constexpr const char* kSizes =
     R"("model_type": "gpt2", "vocab_size": 100, "n_positions": 12, "n_embd": 24, "n_layer": 3, "n_head": 4)";
 
-struct Read {
+struct ReadConfig {
   Gpt2Config config;
   std::vector<std::string> notes;
 };
 
-Read read(const std::string& more, const std::string& sizes = kSizes) {
-  Read result;
+ReadConfig read(const std::string& more, const std::string& sizes = kSizes) {
+  ReadConfig result;
   result.config = convert::read_gpt2_config(parse_json("{" + sizes + more + "}", "config.json"), "config.json",
                                             [&](const std::string& note) { result.notes.push_back(note); });
   return result;
 }
 
-std::string error(const std::string& more, const std::string& sizes = kSizes) {
+std::string config_error(const std::string& more, const std::string& sizes = kSizes) {
   return error_of([&] { read(more, sizes); });
 }
 
@@ -55,8 +56,8 @@ TEST_CASE("gpt2 config: sizes alone mean transformers' defaults") {
 TEST_CASE("gpt2 config: n_inner is a number or null") {
   CHECK_EQ(read(R"(, "n_inner": 13)").config.model.d_ff, 13);
   CHECK_EQ(read(R"(, "n_inner": null)").config.model.d_ff, 96);
-  CHECK(mentions(error(R"(, "n_inner": 0)"), {"n_inner"}));
-  CHECK(mentions(error(R"(, "n_inner": 2.5)"), {"n_inner"}));
+  CHECK(mentions(config_error(R"(, "n_inner": 0)"), {"n_inner"}));
+  CHECK(mentions(config_error(R"(, "n_inner": 2.5)"), {"n_inner"}));
 }
 
 TEST_CASE("gpt2 config: activation names are those that compute the same") {
@@ -85,17 +86,16 @@ TEST_CASE("gpt2 config: scores are scaled by head width, by layer, by both, or n
   CHECK_EQ(scale(R"(, "scale_attn_by_inverse_layer_idx": true)", 0), static_cast<float>(by_head));
   CHECK_EQ(scale(R"(, "scale_attn_by_inverse_layer_idx": true)", 2), static_cast<float>(by_head / 3));
   CHECK_EQ(scale(R"(, "scale_attn_weights": false, "scale_attn_by_inverse_layer_idx": true)", 2), 1.0f / 3);
-  CHECK(mentions(error(R"(, "scale_attn_weights": 1)"), {"scale_attn_weights"}));
+  CHECK(mentions(config_error(R"(, "scale_attn_weights": 1)"), {"scale_attn_weights"}));
 }
 
 TEST_CASE("gpt2 config: epsilon is a positive number") {
   CHECK_EQ(read(R"(, "layer_norm_epsilon": 1e-3)").config.model.norm_epsilon, 1e-3f);
   for (const char* value : {"0", "-1e-5", "2", "\"small\"", "[]"})
-    CHECK(mentions(error(R"(, "layer_norm_epsilon": )" + std::string(value)), {"layer_norm_epsilon"}));
+    CHECK(mentions(config_error(R"(, "layer_norm_epsilon": )" + std::string(value)), {"layer_norm_epsilon"}));
 }
 
 TEST_CASE("gpt2 config: start and end of a text may be a number, a list, nothing, or GPT-2's own") {
-  using Ids = std::vector<TokenId>;
   CHECK_EQ(read(R"(, "bos_token_id": 7, "eos_token_id": 9)").config.model.bos_id, 7);
   CHECK_EQ(read(R"(, "eos_token_id": 9)").config.model.eos_ids, Ids{9});
   CHECK_EQ(read(R"(, "eos_token_id": [9, 3, 9])").config.model.eos_ids, Ids{9, 3});
@@ -108,13 +108,13 @@ TEST_CASE("gpt2 config: start and end of a text may be a number, a list, nothing
   CHECK_EQ(read("", gpt2).config.model.eos_ids, Ids{50256});
   CHECK_EQ(read(R"(, "bos_token_id": null, "eos_token_id": null)", gpt2).config.model.bos_id, -1);
   CHECK_EQ(read(R"(, "eos_token_id": null)", gpt2).config.model.eos_ids, Ids{});
-  const Read past = read(R"(, "bos_token_id": 50256, "eos_token_id": [100, 5])");
+  const ReadConfig past = read(R"(, "bos_token_id": 50256, "eos_token_id": [100, 5])");
   CHECK_EQ(past.config.model.bos_id, -1);
   CHECK_EQ(past.config.model.eos_ids, Ids{5});
   CHECK_EQ(past.notes.size(), 2);
   CHECK_EQ(read(R"(, "bos_token_id": -1)").config.model.bos_id, -1);
-  CHECK(mentions(error(R"(, "bos_token_id": "x")"), {"bos_token_id"}));
-  CHECK(mentions(error(R"(, "eos_token_id": [1.5])"), {"eos_token_id"}));
+  CHECK(mentions(config_error(R"(, "bos_token_id": "x")"), {"bos_token_id"}));
+  CHECK(mentions(config_error(R"(, "eos_token_id": [1.5])"), {"eos_token_id"}));
 }
 
 TEST_CASE("gpt2 config: a size that is missing, zero, negative, huge or no whole number is named") {
@@ -132,30 +132,31 @@ TEST_CASE("gpt2 config: a size that is missing, zero, negative, huge or no whole
     config.erase(name);
     CHECK(mentions(refused(), {"does not say " + name}));
   }
-  CHECK(mentions(error(R"(, "num_attention_heads": 5)"), {"contradicts"}));
+  CHECK(mentions(config_error(R"(, "num_attention_heads": 5)"), {"contradicts"}));
   CHECK_EQ(read(R"(, "num_attention_heads": 4)").config.model.n_heads, 4);
   CHECK(mentions(
-      error("", R"("model_type": "gpt2", "vocab_size": 9, "n_positions": 9, "n_embd": 25, "n_layer": 1, "n_head": 4)"),
+      config_error(
+          "", R"("model_type": "gpt2", "vocab_size": 9, "n_positions": 9, "n_embd": 25, "n_layer": 1, "n_head": 4)"),
       {"does not divide"}));
 }
 
 TEST_CASE("gpt2 config: another kind of model is refused by name") {
-  CHECK(mentions(error("", R"("model_type": "llama", "vocab_size": 9)"), {"'llama'"}));
-  CHECK(mentions(error("", R"("vocab_size": 9)"), {"model_type"}));
+  CHECK(mentions(config_error("", R"("model_type": "llama", "vocab_size": 9)"), {"'llama'"}));
+  CHECK(mentions(config_error("", R"("vocab_size": 9)"), {"model_type"}));
 }
 
 TEST_CASE("gpt2 config: without model_type, GPT-2's sizes make a GPT-2, with a remark") {
   const std::string sizes = R"("vocab_size": 100, "n_positions": 12, "n_embd": 24, "n_layer": 3, "n_head": 4)";
   for (const char* more : {"", R"(, "model_type": null)", R"(, "architectures": ["GPT2LMHeadModel"])"}) {
-    const Read found = read(more, sizes);
+    const ReadConfig found = read(more, sizes);
     CHECK_EQ(found.config.model.n_heads, 4);
     REQUIRE_EQ(found.notes.size(), 1);
     CHECK(mentions(found.notes.front(), {"model_type", "GPT-2"}));
   }
   for (const char* more : {R"(, "architectures": ["GPTBigCodeForCausalLM"])", R"(, "architectures": "GPT2LMHeadModel")",
                            R"(, "model_type": "gptj")"})
-    CHECK(mentions(error(more, sizes), {"model_type"}));
-  CHECK(mentions(error(R"(, "afn": "gelu")", sizes), {"afn"}));  // GPT-1's
+    CHECK(mentions(config_error(more, sizes), {"model_type"}));
+  CHECK(mentions(config_error(R"(, "afn": "gelu")", sizes), {"afn"}));  // GPT-1's
 }
 
 TEST_CASE("gpt2 config: descriptions and transformers' own bookkeeping are read over with a remark each") {
@@ -163,7 +164,7 @@ TEST_CASE("gpt2 config: descriptions and transformers' own bookkeeping are read 
        {R"("author": "A. Writer")", R"("license": "mit")", R"("tags": ["a", "b"])", R"("_flash_attn_2_enabled": true)",
         R"("_attn_implementation_internal": "sdpa")", R"("_some_later_note": {"a": 1})"}) {
     const std::string key = std::string(setting).substr(1, std::string(setting).find("\":") - 1);
-    const Read found = read(", " + std::string(setting));
+    const ReadConfig found = read(", " + std::string(setting));
     REQUIRE_EQ(found.notes.size(), 1);
     CHECK(mentions(found.notes.front(), {key, "changes nothing"}));
     CHECK_EQ(read(", \"" + key + "\": null").notes.size(), 0);
@@ -171,9 +172,8 @@ TEST_CASE("gpt2 config: descriptions and transformers' own bookkeeping are read 
 }
 
 TEST_CASE("gpt2 config: generation_config.json says what ends a text, where it says so") {
-  using Ids = std::vector<TokenId>;
   const auto ends = [](const std::string& config, const std::string& generation, size_t remarks) {
-    Read found = read(config);
+    ReadConfig found = read(config);
     convert::read_generation_config(parse_json(generation, "generation_config.json"), "generation_config.json",
                                     found.config, [&](const std::string& note) { found.notes.push_back(note); });
     CHECK_EQ(found.notes.size(), remarks);
@@ -197,9 +197,9 @@ TEST_CASE("gpt2 config: settings that would change the result are errors; harmle
         R"("pruned_heads": {"0": [1]})", R"("sliding_window": 128)", R"("position_embedding_type": "rotary")",
         R"("rope_scaling": {"factor": 2})", R"("logit_scale": 0.5)", R"("multi_query": true)"}) {
     const std::string key = std::string(setting).substr(1, std::string(setting).find("\":") - 1);
-    CHECK(mentions(error(", " + std::string(setting)), {key}));
+    CHECK(mentions(config_error(", " + std::string(setting)), {key}));
   }
-  const Read harmless = read(R"(, "add_cross_attention": false, "quantization_config": null, "pruned_heads": {},
+  const ReadConfig harmless = read(R"(, "add_cross_attention": false, "quantization_config": null, "pruned_heads": {},
       "attn_pdrop": 0.1, "resid_pdrop": 0.1, "embd_pdrop": 0.1, "initializer_range": 0.02, "summary_type": "cls_index",
       "summary_use_proj": true, "torch_dtype": "float32", "dtype": "bfloat16", "use_cache": true, "n_ctx": 12,
       "task_specific_params": {"text-generation": {"do_sample": true, "max_length": 50}}, "architectures": ["GPT2Model"],

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "convert/foreign_files.h"
+#include "format/model_draft.h"
 #include "reference/random_model.h"
 #include "reference/reference_forward.h"
 
@@ -254,6 +255,37 @@ TEST_CASE("gpt2 folder: a model trained under another scheme has no position tab
   CHECK(mentions(folder.error(), {"no position scheme 'ropes'"}));
   folder.config = gpt2_config(folder.draft, R"(, "ordinal_position": "rope:base=3")");
   CHECK(mentions(folder.error(), {"base"}));
+}
+
+TEST_CASE("gpt2 folder: tables of one, two and three dimensions and any width reach the model file as they are") {
+  Folder folder;
+  const std::pair<const char*, std::vector<int64_t>> tables[] = {
+      {"made.slopes", {5}}, {"blk.0.made.weight", {40, 1}}, {"made.wide.weight", {3, 64}}, {"made.deep", {2, 33, 3}}};
+  std::vector<std::vector<float>> numbers;
+  for (const auto& [name, shape] : tables) {
+    int64_t count = 1;
+    for (const int64_t size : shape) count *= size;
+    numbers.push_back(test::Random(7).normals(static_cast<size_t>(count)));
+    folder.tensors.push_back({"ordinal." + std::string(name), "F32", shape, bytes_of(numbers.back())});
+  }
+  const ModelDraft draft = folder.import().draft;
+  ordinal::WriteOptions q8{.keep_dtype = false, .dtype = Dtype::q8_0}, q4{.keep_dtype = false, .dtype = Dtype::q4_0};
+  const ordinal::ModelFile once = write_model_in_memory(draft, "once", q8);
+  const ordinal::ModelFile twice = write_model_in_memory(ordinal::draft_of(once), "twice", q4);
+  for (const ordinal::ModelFile& file : {once, twice})
+    for (size_t i = 0; i < std::size(tables); ++i) {
+      CAPTURE(tables[i].first);
+      const ordinal::TensorView* view = file.find(tables[i].first);
+      REQUIRE(view != nullptr);
+      CHECK(view->shape == tables[i].second);
+      CHECK(view->layout == ordinal::Layout::rows);
+      REQUIRE(view->dtype == Dtype::f32);
+      std::vector<float> found(numbers[i].size());
+      ordinal::widen(view->dtype, view->data, 0, found);
+      CHECK(test::same_bits(found, numbers[i]));
+    }
+  folder.tensors.push_back({"ordinal.too.deep", "F32", {1, 1, 1, 1}, std::string(4, '\0')});
+  CHECK(mentions(folder.error(), {"too.deep", "1 to 3 dimensions"}));
 }
 
 TEST_CASE("gpt2 folder: generation_config.json is read for what ends a text") {

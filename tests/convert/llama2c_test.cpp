@@ -13,7 +13,7 @@ using test::error_of, test::mentions, test::Scratch;
 
 namespace {
 
-std::string error(const std::string& bytes) {
+std::string llama2c_error(const std::string& bytes) {
   Scratch scratch;
   test::write_file(scratch.path("m.bin"), bytes);
   return error_of([&] { ordinal::import_checkpoint(scratch.path("m.bin")); });
@@ -101,12 +101,12 @@ TEST_CASE("llama2.c: rounded versions and unknown ones are refused by number") {
   for (const int version : {0, 2, 3, -1}) {
     std::string file = good;
     file.replace(4, 4, le32(version));
-    CHECK(mentions(error(file), {"version " + std::to_string(version)}));
-    if (version == 2) CHECK(mentions(error(file), {"8 bits"}));
+    CHECK(mentions(llama2c_error(file), {"version " + std::to_string(version)}));
+    if (version == 2) CHECK(mentions(llama2c_error(file), {"8 bits"}));
   }
   std::string file = good;
   file[36] = 2;
-  CHECK(mentions(error(file), {"flag"}));
+  CHECK(mentions(llama2c_error(file), {"flag"}));
 }
 
 TEST_CASE("llama2.c: a number in the header that is 0, negative, off by one or huge is an error") {
@@ -123,7 +123,7 @@ TEST_CASE("llama2.c: a number in the header that is 0, negative, off by one or h
         CAPTURE(field);
         CAPTURE(other);
         if (version == 1 && field == 6 && other > 0 && other <= 1 << 24) continue;  // v1 stores nothing of that length
-        CHECK_FALSE(error(file).empty());
+        CHECK_FALSE(llama2c_error(file).empty());
       }
     }
   }
@@ -132,9 +132,9 @@ TEST_CASE("llama2.c: a number in the header that is 0, negative, off by one or h
 TEST_CASE("llama2.c: a file that is shorter or longer than its header says names both sizes") {
   for (const int version : {0, 1}) {
     const std::string good = llama2c_file(small_llama(), version);
-    CHECK(mentions(error(good.substr(0, good.size() - 4)), {"truncated"}));
-    CHECK(mentions(error(good.substr(0, 300)), {"truncated"}));
-    CHECK(mentions(error(good + std::string(4, '\0')), {"trailing"}));
+    CHECK(mentions(llama2c_error(good.substr(0, good.size() - 4)), {"truncated"}));
+    CHECK(mentions(llama2c_error(good.substr(0, 300)), {"truncated"}));
+    CHECK(mentions(llama2c_error(good + std::string(4, '\0')), {"trailing"}));
   }
 }
 

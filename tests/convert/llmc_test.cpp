@@ -11,7 +11,7 @@ using test::error_of, test::mentions, test::Scratch;
 
 namespace {
 
-std::string error(const std::string& bytes) {
+std::string llmc_error(const std::string& bytes) {
   Scratch scratch;
   test::write_file(scratch.path("m.bin"), bytes);
   return error_of([&] { ordinal::import_checkpoint(scratch.path("m.bin")); });
@@ -70,7 +70,7 @@ TEST_CASE("llm.c: other versions are refused by number") {
   for (const int version : {0, 1, 2, 4, 6, -1}) {
     std::string file = good;
     file.replace(4, 4, le32(version));
-    CHECK(mentions(error(file), {"version " + std::to_string(static_cast<uint32_t>(version))}));
+    CHECK(mentions(llmc_error(file), {"version " + std::to_string(static_cast<uint32_t>(version))}));
   }
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("llm.c: a number in the header that is 0, negative, off by one or huge
       // Fewer real tokens, or other heads that divide the width, are as good a model.
       if ((field == 3 && other > 0 && other <= 128) || (field == 5 && (other == 2 || other == 4 || other == 6)))
         continue;
-      CHECK_FALSE(error(file).empty());
+      CHECK_FALSE(llmc_error(file).empty());
     }
   }
 }
@@ -96,12 +96,12 @@ TEST_CASE("llm.c: a number in the header that is 0, negative, off by one or huge
 TEST_CASE("llm.c: a file that is shorter or longer than its header says names both sizes") {
   const std::string good = llmc_file(small_gpt2());
   const std::string size = std::to_string(good.size() / 1000) + ",";
-  CHECK(mentions(error(good.substr(0, good.size() - 1)), {"truncated"}));
-  CHECK(mentions(error(good.substr(0, good.size() - 1)), {size}));
-  CHECK(mentions(error(good.substr(0, 1024)), {"truncated"}));
-  CHECK(mentions(error(good.substr(0, 1000)), {"truncated"}));
-  CHECK(mentions(error(good + "x"), {"trailing"}));
-  CHECK(mentions(error(good + std::string(4096, '\0')), {"trailing"}));
+  CHECK(mentions(llmc_error(good.substr(0, good.size() - 1)), {"truncated"}));
+  CHECK(mentions(llmc_error(good.substr(0, good.size() - 1)), {size}));
+  CHECK(mentions(llmc_error(good.substr(0, 1024)), {"truncated"}));
+  CHECK(mentions(llmc_error(good.substr(0, 1000)), {"truncated"}));
+  CHECK(mentions(llmc_error(good + "x"), {"trailing"}));
+  CHECK(mentions(llmc_error(good + std::string(4096, '\0')), {"trailing"}));
 }
 
 TEST_CASE("llm.c: its tokenizer is found beside the model, unless it is another model's") {

@@ -216,7 +216,8 @@ TEST_CASE("model_file: sizes and places of tensors cannot lie") {
   CHECK(test::mentions(wrong("[0,2]", "64", "128"), {"empty dimension"}));
   CHECK(test::mentions(wrong("[3,-2]", "64", "128"), {"empty dimension"}));
   CHECK(test::mentions(wrong("[]", "64", "128"), {"one or two dimensions"}));
-  CHECK(test::mentions(wrong("[3,2,1]", "64", "128"), {"one or two sizes"}));
+  CHECK(test::mentions(wrong("[3,2,1]", "64", "128"), {"one or two dimensions, in panels"}));
+  CHECK(test::mentions(wrong("[3,2,1,1]", "64", "128"), {"one to three sizes"}));
   CHECK(test::mentions(wrong("[9223372036854775807,2]", "64", "128"), {"token_embd.weight: a tensor's size"}));
   CHECK(test::mentions(wrong("[4294967296,4294967296]", "64", "128"), {"token_embd.weight: a tensor's size"}));
   CHECK(test::mentions(wrong("[2147483648,2147483648]", "64", "9223372036854775808"), {"64 bits"}));

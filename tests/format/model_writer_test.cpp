@@ -133,7 +133,7 @@ TEST_CASE("model_writer: a draft that contradicts itself is refused") {
   SUBCASE("twice") { draft.tensors.push_back(draft.tensors[0]), expected = "two tensors of one name"; }
   SUBCASE("name") { draft.tensors[0].name = "a\tb", expected = "no proper name"; }
   SUBCASE("shape") { draft.tensors[0].shape = {3, 0}, expected = "token_embd.weight: "; }
-  SUBCASE("no shape") { draft.tensors[0].shape = {}, expected = "one or two dimensions"; }
+  SUBCASE("no shape") { draft.tensors[0].shape = {}, expected = "one to three dimensions"; }
   SUBCASE("three dimensions") { draft.tensors[0].shape = {3, 2, 1}, expected = "one or two dimensions"; }
   SUBCASE("source") { draft.tensors[0].read_rows = nullptr, expected = "no source of rows"; }
   const test::Scratch scratch;

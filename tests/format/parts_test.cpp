@@ -1,6 +1,7 @@
 // parts_test.cpp: the checksum, the config as JSON, and files mapped.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <span>
 
 #include "base/json.h"
@@ -53,4 +54,32 @@ TEST_CASE("mapped_file: gives the bytes of a file, and none of an empty one") {
   CHECK(file->bytes()[2] == std::byte{'c'});
   CHECK(file->path() == scratch.path("three"));
   CHECK(ordinal::MappedFile::open(scratch.path("empty"))->bytes().empty());
+}
+
+TEST_CASE("mapped_file: an address is found in the file that holds it, as long as that is mapped") {
+  const test::Scratch scratch;
+  test::write_file(scratch.path("first"), std::string(5000, 'a'));
+  test::write_file(scratch.path("second"), "bcd");
+  ordinal::MappedPlace place;
+  const void* gone = nullptr;
+  {
+    const auto first = ordinal::MappedFile::open(scratch.path("first"));
+    const auto second = ordinal::MappedFile::open(scratch.path("second"));
+    REQUIRE(ordinal::find_mapped(first->bytes().data() + 4999, place));
+    CHECK(place.path == scratch.path("first"));
+    CHECK(place.bytes == 5000);
+    CHECK(place.offset == 4999);
+    REQUIRE(ordinal::find_mapped(second->bytes().data(), place));
+    CHECK(place.path == scratch.path("second"));
+    CHECK(!ordinal::find_mapped(second->bytes().data() + 3, place));
+    CHECK(!ordinal::find_mapped(&place, place));
+    gone = first->bytes().data();
+  }
+  CHECK(!ordinal::find_mapped(gone, place));
+  const std::string long_name = scratch.path(std::string(200, 'x')) + "/" + std::string(200, 'y');
+  std::filesystem::create_directories(long_name);
+  test::write_file(long_name + "/" + std::string(200, 'z'), "e");
+  const auto file = ordinal::MappedFile::open(long_name + "/" + std::string(200, 'z'));
+  REQUIRE(ordinal::find_mapped(file->bytes().data(), place));
+  CHECK(std::string(place.path) == file->path().substr(0, 511));
 }

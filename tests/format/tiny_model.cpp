@@ -38,6 +38,7 @@ ModelDraft example() {
   draft.tokenizer.pieces = {"a", "b", "\u00e9"};
   draft.tensors.push_back(source("token_embd.weight", {3, 2}, {1, 2, 3, 4, 5, 6}, Dtype::f16));
   draft.tensors.push_back(source("position_embd.weight", {4, 2}, {0, 1, 0, -1, 0.5, 1, 0.5, -1}, Dtype::f16));
+  draft.tensors.back().is_table = true;
   draft.tensors.push_back(source("output_norm.weight", {2}, {1, 0.75}));
   return draft;
 }
@@ -78,7 +79,10 @@ ModelDraft odd_shapes() {
         draft.tensors.push_back(source(name, {n, k}, random.normals(static_cast<size_t>(n * k)), dtype));
       }
   draft.tensors.push_back(source("bias", {33}, random.normals(33), Dtype::bf16));
-  draft.tensors.push_back(source("blk.0.attn_rel_k.weight", {33, 3}, random.normals(99), Dtype::bf16));
+  draft.tensors.push_back(source("table", {33, 3}, random.normals(99), Dtype::bf16));
+  draft.tensors.back().is_table = true;
+  draft.tensors.push_back(source("deep.table", {2, 5, 3}, random.normals(30), Dtype::f16));
+  draft.tensors.back().is_table = true;
   return draft;
 }
 

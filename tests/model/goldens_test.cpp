@@ -57,6 +57,7 @@ ordinal::ModelDraft draft_from(const json& golden) {
     for (const int64_t size : shape) count *= size;
     draft.tensors.push_back(test::tensor_of(
         tensor[0], shape, test::uniform_numbers(golden["seed"], tensor[0], count, tensor[2], tensor[3])));
+    draft.tensors.back().is_table = draft.tensors.back().name == "position_embd.weight";
   }
   return draft;
 }

@@ -3,10 +3,12 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <thread>
 
 #include "allocations.h"
 #include "ordinal/session.h"
+#include "position/tables.h"
 #include "reference/random_model.h"
 #include "scheme_probe.h"
 
@@ -16,43 +18,6 @@ using ordinal::TokenId;
 using test::Scheme;
 
 constexpr int64_t kTrained = 24;
-
-// Grouped heads, three layers, and every tensor that any scheme asks for. The norm keeps the mean over channels, which
-// LayerNorm takes away: with it, what `index` and `normalized` add could not be seen.
-std::shared_ptr<const ordinal::Model> model_with_everything(int64_t n_heads = 4, int64_t n_kv_heads = 2,
-                                                            const std::string& native = "none") {
-  test::RandomModel random;
-  random.position = native;
-  ordinal::ModelConfig& c = random.config;
-  c = test::small_config();
-  c.n_layers = 3;
-  c.n_heads = n_heads;
-  c.n_kv_heads = n_kv_heads;
-  c.head_dim = 8;
-  c.d_model = 32;
-  c.max_seq_len = kTrained;
-  c.norm = ordinal::NormKind::rms_norm;
-  random.norm_bias = false;
-  test::scale_by_head_dim(c);
-  random.position_rows = kTrained;
-  ordinal::ModelDraft draft = test::random_model(random);
-  const auto add = [&](const std::string& name, std::vector<int64_t> shape, double center, double spread) {
-    int64_t count = 1;
-    for (const int64_t size : shape) count *= size;
-    draft.tensors.push_back(test::tensor_of(name, shape, test::uniform_numbers(3, name, count, center, spread)));
-  };
-  add("attn_rel_b.weight", {32, n_heads}, 0, 2);
-  add("attn_xl_u.weight", {n_heads, 8}, 0, 1);
-  add("attn_xl_v.weight", {n_heads, 8}, 0, 1);
-  add("rope_factors_short.weight", {4}, 1.5, 0.5);
-  add("rope_factors_long.weight", {4}, 8, 4);
-  for (const std::string block : {"blk.0.", "blk.1.", "blk.2."}) {
-    add(block + "attn_rel_k.weight", {33, 8}, 0, 1);
-    add(block + "attn_rel_v.weight", {33, 8}, 0, 1);
-    add(block + "attn_xl_r.weight", {n_heads * 8, 32}, 0, 0.3);
-  }
-  return ordinal::Model::bind(ordinal::write_model_in_memory(draft, "model with everything"));
-}
 
 // Every scheme by its bare name, every scaling of rope, and variants that take other ways through the hooks.
 std::vector<std::string> specs() {
@@ -71,6 +36,34 @@ std::vector<std::string> specs() {
         "xl:clamp=3", "rope;layers=1:none", "learned;layers=0,2:alibi", "none;layers=1:shaw;layers=2:xl"})
     all.emplace_back(spec);
   return all;
+}
+
+// Grouped heads, three layers, and every table that one of the specs declares. The norm keeps the mean over channels,
+// which LayerNorm takes away: with it, what `index` and `normalized` add could not be seen.
+std::shared_ptr<const ordinal::Model> model_with_everything(int64_t n_heads = 4, int64_t n_kv_heads = 2,
+                                                            const std::string& native = "none") {
+  test::RandomModel random;
+  random.position = native;
+  ordinal::ModelConfig& c = random.config;
+  c = test::small_config();
+  c.n_layers = 3;
+  c.n_heads = n_heads;
+  c.n_kv_heads = n_kv_heads;
+  c.head_dim = 8;
+  c.d_model = 32;
+  c.max_seq_len = kTrained;
+  c.norm = ordinal::NormKind::rms_norm;
+  random.norm_bias = false;
+  test::scale_by_head_dim(c);
+  ordinal::ModelDraft draft = test::random_model(random);
+  std::set<std::string> names;
+  for (const std::string& spec : specs())
+    for (const ordinal::SchemeTable& table : made_up_tables(spec, attention_shape(c, kTrained))) {
+      if (!names.insert(table.name).second) continue;
+      draft.tensors.push_back(test::tensor_of(table.name, table.shape, table.values));
+      draft.tensors.back().is_table = true;
+    }
+  return ordinal::Model::bind(ordinal::write_model_in_memory(draft, "model with everything"));
 }
 
 // Runs `check` for every spec, with the spec in the message when it fails.
@@ -179,11 +172,13 @@ TEST_CASE("contract: every scheme but none changes what the model says") {
   });
 }
 
-TEST_CASE("contract: alibi and the trained biases run at 12, 20 and 25 heads, alone and in groups") {
+TEST_CASE("contract: what acts on scores runs at 12, 20 and 25 heads, alone and in groups") {
   const int64_t heads[][2] = {{12, 12}, {12, 4}, {20, 5}, {25, 25}, {25, 1}};
   for (const auto& [n_heads, n_kv_heads] : heads) {
     const auto model = model_with_everything(n_heads, n_kv_heads);
-    for (const char* spec : {"alibi", "t5_bias", "relative_bias", "shaw", "xl"}) {
+    for (const ordinal::SchemeInfo& info : ordinal::position_schemes()) {
+      if (info.acts_on.find("scores") == std::string_view::npos) continue;
+      const std::string spec(info.name);
       CAPTURE(n_heads);
       CAPTURE(spec);
       ordinal::Session whole(model, {.position = spec}), single(model, {.position = spec, .first_position = 5});
@@ -322,6 +317,65 @@ TEST_CASE("contract: native is the model's own spec, to the bit, also as a part 
     CHECK(a.scheme().spec() == spelled_out);
     CHECK(run(a, text()) == run(b, text()));
   }
+}
+
+std::vector<std::string> names_of(const std::vector<ordinal::SchemeTensor>& tensors) {
+  std::vector<std::string> names;
+  for (const ordinal::SchemeTensor& tensor : tensors) names.push_back(tensor.name);
+  return names;
+}
+
+TEST_CASE("contract: a scheme reads the tensors it declares, all of them and no others, and each counts") {
+  for (const int64_t length : {kTrained, 4 * kTrained}) {
+    ordinal::AttentionShape shape = test::small_shape();
+    shape.n_layers = 3;
+    shape.head_dim = 8;
+    shape.trained_length = kTrained;
+    shape.length = length;
+    for_every_spec([&](const std::string& spec) {
+      if (spec.find("layers=1:shaw") != std::string::npos) return;  // parts read what all layers have
+      std::vector<ordinal::SchemeTable> tables = made_up_tables(spec, shape);
+      std::set<std::string> asked, declared;
+      for (const ordinal::SchemeTable& table : tables) declared.insert(table.name);
+      const ordinal::TensorLookup lookup = lookup_in(tables);
+      const auto make_of = [&](const ordinal::TensorLookup& from) { return make_position_scheme(spec, shape, from); };
+      const Scheme scheme = make_of([&](std::string_view name) {
+        if (lookup(name) != nullptr) asked.emplace(name);
+        return lookup(name);
+      });
+      CHECK(asked == declared);
+      const std::vector<std::string> found = names_of(scheme->facts().tensors);
+      CHECK(std::set(found.begin(), found.end()) == declared);
+      const int64_t reach = std::min(length, scheme->max_positions());
+      for (ordinal::SchemeTable& table : tables) {
+        CAPTURE(table.name);
+        const std::string error = test::error_of(
+            [&] { make_of([&](std::string_view name) { return name == table.name ? nullptr : lookup(name); }); });
+        CHECK(test::mentions(error, {table.name}));
+        const bool of_other_length =  // longrope reads two tables, and the length says which of them counts
+            table.name.find(length > kTrained ? "_short" : "_long") != std::string::npos;
+        for (float& value : table.values) value += 0.25f;
+        CHECK(schemes_agree(*scheme, *make_of(lookup), shape, reach) == of_other_length);
+        for (float& value : table.values) value -= 0.25f;
+      }
+    });
+  }
+}
+
+TEST_CASE("contract: what is said of a scheme without a model are the tensors it reads in one") {
+  const auto model = model_with_everything();
+  for_every_spec([&](const std::string& spec) {
+    if (spec.find(';') != std::string::npos) return;
+    std::set<std::string> described, read;
+    const ordinal::AttentionShape shape = attention_shape(model->config(), kTrained);
+    for (const ordinal::SchemeTensor& tensor : ordinal::describe_position_scheme(spec, shape).tensors)
+      if (!tensor.is_optional) described.insert(tensor.name);
+    for (std::string name : names_of(model->make_scheme(spec, kTrained)->facts().tensors)) {
+      if (name.starts_with("blk.")) name.replace(4, name.find('.', 4) - 4, "N");
+      read.insert(name);
+    }
+    CHECK(described == read);
+  });
 }
 
 // What attention computes between the hooks: each score, weight and mix recomputed from the q, k and v that were seen.

@@ -174,7 +174,9 @@ TEST_CASE("rope: rope_freqs.weight divides each pair's angle by its number") {
   const std::vector<float> y = turned(scheme, 40, x);
   const double frequency[] = {1, 0.05, 0.0025, 0.000125};
   for (size_t i = 0; i < 4; ++i) CHECK(std::abs(static_cast<double>(y[4 + i]) - std::sin(40 * frequency[i])) < 1e-6);
-  CHECK(scheme->facts().tensors == std::vector<std::string>{"rope_freqs.weight"});
+  REQUIRE(scheme->facts().tensors.size() == 1);
+  CHECK(scheme->facts().tensors[0].name == "rope_freqs.weight");
+  CHECK(scheme->facts().tensors[0].is_optional);
   CHECK(test::mentions(test::make_error("rope:rotary_dim=4", heads_of(8), tables), {"rope_freqs.weight [2]"}));
   CHECK(test::mentions(
       test::make_error("rope", heads_of(8), test::Tables().add("rope_freqs.weight", {4}, {1, 2, 0, 8})), {"above 0"}));

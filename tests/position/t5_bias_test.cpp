@@ -65,7 +65,9 @@ TEST_CASE("t5_bias: one bias for all buckets changes no weight") {
 TEST_CASE("t5_bias: finds the table where GGUF keeps it, with the first block") {
   const test::Scheme scheme = make("t5_bias", test::small_shape(), numbered(32, "blk.0.attn_rel_b.weight"));
   CHECK(bucket(scheme, 17) == 16);
-  CHECK(scheme->facts().tensors == std::vector<std::string>{"blk.0.attn_rel_b.weight"});
+  REQUIRE(scheme->facts().tensors.size() == 1);
+  CHECK(scheme->facts().tensors[0].name == "blk.0.attn_rel_b.weight");
+  CHECK(scheme->facts().tensors[0].shape == std::vector<int64_t>{32, 2});
 }
 
 TEST_CASE("t5_bias: refuses a table of another size, and distances that end before the exact buckets do") {

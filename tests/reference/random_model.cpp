@@ -104,7 +104,10 @@ ordinal::ModelDraft random_model(const RandomModel& model) {
     add(name, shape, 0.0, gain * std::sqrt(3.0 / static_cast<double>(shape.back())));
   };
 
-  if (model.position_rows > 0) matrix("position_embd.weight", {model.position_rows, config.d_model}, 2.0);
+  if (model.position_rows > 0) {
+    matrix("position_embd.weight", {model.position_rows, config.d_model}, 2.0);
+    tensors.back().is_table = true;
+  }
   ordinal::for_each_tensor(config, [&](const ordinal::PlannedTensor& tensor) {
     if (tensor.is_bias) {
       if (has_bias(tensor, model)) add(tensor.name, tensor.shape, 0.0, 0.4);

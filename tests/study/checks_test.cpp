@@ -111,12 +111,15 @@ Shared penalty(std::function<double(int64_t head, double distance)> at) {
   });
 }
 
+// The tables of a spec are in a check's model whatever layers they are for.
+constexpr const char* kEverything = "learned;layers=0:t5_bias;layers=0:relative_bias;layers=0:shaw;layers=0:xl";
+
 const std::shared_ptr<const Model>& deep() {
-  static const std::shared_ptr<const Model> model = make_check_model("none", 2);
+  static const std::shared_ptr<const Model> model = make_check_model(kEverything, 2);
   return model;
 }
 const std::shared_ptr<const Model>& single() {
-  static const std::shared_ptr<const Model> model = make_check_model("none", 1);
+  static const std::shared_ptr<const Model> model = make_check_model(kEverything, 1);
   return model;
 }
 
@@ -427,6 +430,6 @@ TEST_CASE("checks: a spec that cannot be checked is an Error that says what can"
   CHECK(test::mentions(test::error_of([] { check_scheme("alibi;layers=0:native"); }), {"-m MODEL"}));
   CHECK(test::mentions(test::error_of([] { check_scheme("nope"); }), {"relative_bias"}));
   CHECK(test::mentions(test::error_of([] { check_scheme("rope;layers=99:none"); }), {"layers 0 to 15"}));
-  CHECK(test::mentions(test::error_of([] { check_scheme("shaw:clip=100000"); }), {"4096"}));
+  CHECK(test::mentions(test::error_of([] { check_scheme("shaw:clip=100000"); }), {"16384 rows"}));
   CHECK(test::mentions(test::error_of([] { check_scheme("rope:scaling=linear"); }), {"factor"}));
 }

@@ -250,9 +250,9 @@ TEST_CASE("diagnose: the file's own scheme is among the candidates once, others 
   const Made made = byte_model({"rope:theta=5000,pairing=interleaved"});
   const auto candidates = diagnosis_candidates(*made.model);
   const auto count = [&](const std::string& spec) {
-    return std::ranges::count(candidates, spec, [](const auto& candidate) { return candidate.first; });
+    return std::ranges::count(candidates, spec, &DiagnosisCandidate::spec);
   };
-  CHECK(candidates.front().first == "rope:theta=5000,pairing=interleaved");
+  CHECK(candidates.front().spec == "rope:theta=5000,pairing=interleaved");
   CHECK(count("rope:theta=5000,pairing=interleaved") == 1);
   CHECK(count("rope:theta=5000") == 1);  // its pairing alone is changed
   CHECK(count("learned") == 1);
@@ -266,5 +266,5 @@ TEST_CASE("diagnose: the file's own scheme is among the candidates once, others 
   CHECK(ranked[8].tokens == 64);
   CHECK(ranked[9].tokens == 64);
   for (const DiagnosisRow& d : ranked)
-    if (d.position == candidates.front().first) CHECK(d.delta_nll == 0);
+    if (d.position == candidates.front().spec) CHECK(d.delta_nll == 0);
 }

@@ -10,7 +10,6 @@
 #include "position/scheme_probe.h"
 #include "reference/random_model.h"
 #include "study/pictures/components.h"
-#include "study/pictures/example_tables.h"
 #include "study/pictures/observed.h"
 #include "study/pictures/pictures.h"
 
@@ -266,21 +265,4 @@ TEST_CASE("observed: loss by position is -log p, window by window") {
   check_close(coarse.mean[3], (curve.mean[9] + curve.mean[10]) / 2, 1e-9);
   CHECK(test::error_of([&] { loss_by_position(model, {}, ids, 26, 4, nothing); }).find("too short") !=
         std::string::npos);
-}
-
-TEST_CASE("example tables: every scheme can be made of them") {
-  std::vector<std::string> specs = {"learned:offset=2", "t5_bias:buckets=8,max_distance=20", "relative_bias:clip=7",
-                                    "shaw:clip=3", "rope:scaling=longrope,rotary_dim=2,length=100"};
-  for (const SchemeInfo& info : position_schemes()) specs.emplace_back(info.name);
-  for (const std::string& spec : specs) {
-    CAPTURE(spec);
-    const ExampleTables tables(spec, test::small_shape());
-    CHECK_NOTHROW(make_position_scheme(spec, test::small_shape(), tables.lookup()));
-  }
-}
-
-TEST_CASE("curves: a histogram counts every value inside once") {
-  const std::vector<double> values = {0, 0.1, 0.5, 0.99, 1, 2, -1, std::nan("")};
-  CHECK(histogram(values, 0, 1, 2).y == std::vector<double>{2, 3});
-  CHECK(histogram(values, 0, 1, 2).x == std::vector<double>{0.25, 0.75});
 }

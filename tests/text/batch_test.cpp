@@ -1,5 +1,5 @@
 // batch_test.cpp: many prompts at once against each of them alone.
-#include "text/batch.h"
+#include "text/scheduler.h"
 
 #include <algorithm>
 #include <atomic>
@@ -15,27 +15,27 @@ using namespace ordinal;
 
 namespace {
 
-constexpr int64_t kVocab = 77, kContext = 40;
+constexpr int64_t kBatchVocab = 77, kBatchContext = 40;
 
-const std::shared_ptr<const Model>& model() {
+const std::shared_ptr<const Model>& batch_model() {
   static const std::shared_ptr<const Model> made = [] {
     test::RandomModel random;
     random.config = test::small_config();
     random.config.eos_ids = {13};
-    random.position_rows = kContext;
+    random.position_rows = kBatchContext;
     random.position = "learned";
     return Model::bind(write_model_in_memory(test::random_model(random), "random"));
   }();
   return made;
 }
 
-const test::Letters& tokenizer() {
-  static const test::Letters made(kVocab, 5);
+const test::Letters& batch_tokenizer() {
+  static const test::Letters made(kBatchVocab, 5);
   return made;
 }
 
-BatchRequest request_of(std::vector<TokenId> prompt, int64_t n, float temperature, uint64_t seed) {
-  BatchRequest request;
+GenerateRequest request_of(std::vector<TokenId> prompt, int64_t n, float temperature, uint64_t seed) {
+  GenerateRequest request;
   request.prompt = std::move(prompt);
   request.options.max_new_tokens = n;
   request.options.sampler.temperature = temperature;
@@ -45,42 +45,43 @@ BatchRequest request_of(std::vector<TokenId> prompt, int64_t n, float temperatur
 }
 
 // Prompts of every length, some equal, some with a beginning in common, with options of their own.
-std::vector<BatchRequest> mixed(uint64_t seed, int64_t count, Overflow overflow = Overflow::stop) {
+std::vector<GenerateRequest> mixed(uint64_t seed, int64_t count, Overflow overflow = Overflow::stop) {
   test::Random random(seed);
-  std::vector<BatchRequest> requests;
-  const std::vector<TokenId> family = test::random_ids(seed, 30, kVocab);
+  std::vector<GenerateRequest> requests;
+  const std::vector<TokenId> family = test::random_ids(seed, 30, kBatchVocab);
   for (int64_t i = 0; i < count; ++i) {
     std::vector<TokenId> prompt(family.begin(), family.begin() + random.below(30));
     const std::vector<TokenId> own =
-        test::random_ids(seed + static_cast<uint64_t>(i), 1 + random.below(kContext - 30), kVocab);
+        test::random_ids(seed + static_cast<uint64_t>(i), 1 + random.below(kBatchContext - 30), kBatchVocab);
     if (prompt.size() % 3 != 0 || prompt.empty()) prompt.insert(prompt.end(), own.begin(), own.end());
-    BatchRequest& request = requests.emplace_back(
+    GenerateRequest& request = requests.emplace_back(
         request_of(std::move(prompt), random.below(30), static_cast<float>(random.below(4)) * 0.5f, random.bits()));
     request.options.overflow = overflow;
     request.options.keep = overflow == Overflow::slide ? random.below(5) : 0;
     request.options.sampler.top_k = random.below(3) * 20;
     request.options.sampler.repetition_penalty = random.below(2) == 0 ? 1.0f : 1.3f;
     request.options.sampler.penalty_window = random.below(2) == 0 ? -1 : 5;
+    request.options.draft_tokens = random.below(3) * 2;
     if (random.below(2) == 0) request.options.stop = {"aba", "eee", "dc"};
   }
   return requests;
 }
 
-Generation alone(const BatchRequest& request, SessionOptions options = {}) {
-  Session session(model(), options);
-  return generate(session, &tokenizer(), request.prompt, request.options).at(0);
+Generation batch_alone(const GenerateRequest& request, SessionOptions options = {}) {
+  Session session(batch_model(), options);
+  return generate(session, &batch_tokenizer(), request.prompt, request.options).at(0);
 }
 
-std::vector<Generation> together(const std::vector<BatchRequest>& requests, int64_t parallel,
+std::vector<Generation> together(const std::vector<GenerateRequest>& requests, int64_t parallel,
                                  SessionOptions options = {}) {
-  Session session(model(), options);
+  Session session(batch_model(), options);
   std::vector<Generation> results;
   GenerateEvents events;
   events.finished = [&](int64_t index, const Generation& result) {
     CHECK(index == static_cast<int64_t>(results.size()));
     results.push_back(result);
   };
-  const int64_t count = generate_batch(session, &tokenizer(), requests, parallel, events);
+  const int64_t count = generate_batch(session, &batch_tokenizer(), requests, parallel, events);
   CHECK(count == static_cast<int64_t>(requests.size()));
   return results;
 }
@@ -105,11 +106,11 @@ TEST_CASE("batch: each result is, bit for bit, what the prompt alone gives, in o
     for (const uint64_t seed : {1, 2, 3}) {
       SessionOptions options;
       options.chunk = seed == 1 ? 7 : 256;
-      const std::vector<BatchRequest> requests = mixed(seed, 23, overflow);
+      const std::vector<GenerateRequest> requests = mixed(seed, 23, overflow);
       std::vector<Generation> expected;
       std::set<Finish> ends;
-      for (const BatchRequest& request : requests) {
-        expected.push_back(alone(request, options));
+      for (const GenerateRequest& request : requests) {
+        expected.push_back(batch_alone(request, options));
         ends.insert(expected.back().finish);
       }
       CHECK(ends.size() >= (overflow == Overflow::stop ? 3 : 2));  // sliding, the context never ends a text
@@ -126,27 +127,27 @@ TEST_CASE("batch: each result is, bit for bit, what the prompt alone gives, in o
 }
 
 TEST_CASE("batch: prompts that are too long are cut when sliding, and refused when not") {
-  std::vector<BatchRequest> requests = mixed(4, 3, Overflow::slide);
-  requests[1].prompt = test::random_ids(5, kContext + 25, kVocab);
+  std::vector<GenerateRequest> requests = mixed(4, 3, Overflow::slide);
+  requests[1].prompt = test::random_ids(5, kBatchContext + 25, kBatchVocab);
   const std::vector<Generation> found = together(requests, 2);
-  for (size_t i = 0; i < 3; ++i) check_same(found[i], alone(requests[i]));
+  for (size_t i = 0; i < 3; ++i) check_same(found[i], batch_alone(requests[i]));
   requests[1].options.overflow = Overflow::stop;
   requests[1].options.keep = 0;
   CHECK(test::mentions(test::error_of([&] { together(requests, 2); }), {"longer than the context"}));
 }
 
 TEST_CASE("batch: what prompts begin with is evaluated once") {
-  const auto evaluated = [](const std::vector<BatchRequest>& requests, int64_t parallel) {
+  const auto evaluated = [](const std::vector<GenerateRequest>& requests, int64_t parallel) {
     int64_t tokens = 0;
     for (const Generation& result : together(requests, parallel)) tokens += result.timings.prefill_tokens;
     return tokens;
   };
-  const std::vector<TokenId> same = test::random_ids(6, 30, kVocab);
+  const std::vector<TokenId> same = test::random_ids(6, 30, kBatchVocab);
   for (const int64_t parallel : {int64_t{1}, int64_t{4}, int64_t{16}}) {
-    const std::vector<BatchRequest> equal(9, request_of(same, 3, 1.0f, 1));
+    const std::vector<GenerateRequest> equal(9, request_of(same, 3, 1.0f, 1));
     CHECK(evaluated(equal, parallel) == 29 + 9);  // each evaluates its last token for the logits
 
-    std::vector<BatchRequest> related;
+    std::vector<GenerateRequest> related;
     for (int64_t i = 0; i < 9; ++i) {
       std::vector<TokenId> prompt(same.begin(), same.begin() + 20);
       prompt.insert(prompt.end(), 3, static_cast<TokenId>(i));
@@ -155,7 +156,7 @@ TEST_CASE("batch: what prompts begin with is evaluated once") {
     CHECK(evaluated(related, parallel) == 20 + 9 * 3);
 
     // Two families: nothing common to all, but a prompt that is being evaluated is worth waiting for.
-    std::vector<BatchRequest> families;
+    std::vector<GenerateRequest> families;
     for (int64_t i = 0; i < 8; ++i) {
       std::vector<TokenId> prompt(static_cast<size_t>(20), static_cast<TokenId>(40 + i % 2));
       prompt.push_back(static_cast<TokenId>(i));
@@ -173,29 +174,30 @@ TEST_CASE("batch: no requests, and a number at once that makes no sense") {
 
 TEST_CASE("batch: a request that cannot be is refused before anything is evaluated") {
   const auto refused = [](auto change, const std::string& word) {
-    std::vector<BatchRequest> requests = mixed(7, 3);
+    std::vector<GenerateRequest> requests = mixed(7, 3);
     change(requests[2]);
-    Session session(model());
+    Session session(batch_model());
     GenerateEvents events;
     events.token = [](int64_t, TokenId) { FAIL("a token was drawn"); };
-    CHECK(test::mentions(test::error_of([&] { generate_batch(session, &tokenizer(), requests, 2, events); }), {word}));
+    CHECK(test::mentions(test::error_of([&] { generate_batch(session, &batch_tokenizer(), requests, 2, events); }),
+                         {word}));
     CHECK(session.length() == 0);
   };
-  refused([](BatchRequest& r) { r.prompt.clear(); }, "prompt is empty");
-  refused([](BatchRequest& r) { r.options.draft_tokens = 2; }, "drafts");
-  refused([](BatchRequest& r) { r.options.samples = 2; }, "one continuation");
-  refused([](BatchRequest& r) { r.options.max_new_tokens = -1; }, "new tokens");
-  refused([](BatchRequest& r) { r.options.sampler.top_p = 2.0f; }, "top-p");
-  const std::vector<BatchRequest> requests = {request_of({1}, 1, 0.0f, 1)};
-  std::vector<BatchRequest> stopping = requests;
+  refused([](GenerateRequest& r) { r.prompt.clear(); }, "prompt is empty");
+  refused([](GenerateRequest& r) { r.options.draft_tokens = -2; }, "draft");
+  refused([](GenerateRequest& r) { r.options.samples = 2; }, "one continuation");
+  refused([](GenerateRequest& r) { r.options.max_new_tokens = -1; }, "new tokens");
+  refused([](GenerateRequest& r) { r.options.sampler.top_p = 2.0f; }, "top-p");
+  const std::vector<GenerateRequest> requests = {request_of({1}, 1, 0.0f, 1)};
+  std::vector<GenerateRequest> stopping = requests;
   stopping[0].options.stop = {"a"};
-  Session session(model());
+  Session session(batch_model());
   CHECK(test::mentions(test::error_of([&] { generate_batch(session, nullptr, stopping, 1); }), {"tokenizer"}));
   CHECK(generate_batch(session, nullptr, requests, 1) == 1);
 }
 
 TEST_CASE("batch: cancelled, it hands over the results that are whole, in order") {
-  const std::vector<BatchRequest> requests = mixed(8, 12, Overflow::slide);
+  const std::vector<GenerateRequest> requests = mixed(8, 12, Overflow::slide);
   for (const int64_t stop_after : {0, 1, 7, 30, 60}) {
     std::atomic<bool> cancel{stop_after == 0};
     int64_t drawn = 0;
@@ -204,10 +206,10 @@ TEST_CASE("batch: cancelled, it hands over the results that are whole, in order"
     events.cancel = &cancel;
     events.token = [&](int64_t, TokenId) { cancel = ++drawn >= stop_after; };
     events.finished = [&](int64_t, const Generation& result) { results.push_back(result); };
-    Session session(model());
-    const int64_t count = generate_batch(session, &tokenizer(), requests, 3, events);
+    Session session(batch_model());
+    const int64_t count = generate_batch(session, &batch_tokenizer(), requests, 3, events);
     CHECK(count == static_cast<int64_t>(results.size()));
     CHECK(count < 12);
-    for (size_t i = 0; i < results.size(); ++i) check_same(results[i], alone(requests[i]));
+    for (size_t i = 0; i < results.size(); ++i) check_same(results[i], batch_alone(requests[i]));
   }
 }

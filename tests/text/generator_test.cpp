@@ -6,9 +6,9 @@
 #include <memory>
 #include <set>
 
+#include "base/utf8.h"
 #include "reference/random_model.h"
 #include "support.h"
-#include "base/utf8.h"
 
 using namespace ordinal;
 
@@ -359,9 +359,10 @@ TEST_CASE("generator: log-probabilities are the model's own, best first") {
   CHECK(run(prompt_of(6), sampled(3, 2)).logprobs.empty());
 }
 
-TEST_CASE("generator: penalties see the prompt") {
+TEST_CASE("generator: penalties see the prompt where they are asked to") {
   GenerateOptions options = greedy(30);
   options.sampler.presence_penalty = 1e6f;
+  options.sampler.penalize = Penalize::all;
   const std::vector<TokenId> prompt = prompt_of(10);
   std::set<TokenId> seen(prompt.begin(), prompt.end());
   for (const TokenId id : run(prompt, options).ids) CHECK(seen.insert(id).second);

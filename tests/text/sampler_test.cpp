@@ -253,6 +253,7 @@ TEST_CASE("sampler: presence is subtracted once, frequency as often as seen, bia
   options.repetition_penalty = 2.0f;
   options.presence_penalty = 0.5f;
   options.frequency_penalty = 0.25f;
+  options.penalize = Penalize::all;
   Sampler sampler(options, 4);
   sampler.observe(std::vector<TokenId>{0, 0, 0, 1, 2});
   // 0: (-1 + 4 - 1) / 2 - 0.5 - 3 * 0.25    1: -1 * 2 - 0.5 - 0.25
@@ -260,10 +261,31 @@ TEST_CASE("sampler: presence is subtracted once, frequency as often as seen, bia
   CHECK(after == std::vector<float>{-0.25f, -2.75f, -kInf, 3.0f});
 }
 
+TEST_CASE("sampler: repetition sees the prompt, presence and frequency what is new, unless told otherwise") {
+  SamplerOptions options;
+  options.temperature = 0.0f;
+  options.repetition_penalty = 2.0f;
+  options.presence_penalty = 1.0f;
+  options.frequency_penalty = 0.5f;
+  const std::vector<float> logits = {8.0f, 4.0f, 2.0f};
+  // The prompt has 1 and 2, then 0 is drawn: /2 for repetition, -1 - 0.5 for presence and frequency.
+  const auto after = [&](Penalize penalize) {
+    options.penalize = penalize;
+    Sampler sampler(options, 3);
+    sampler.observe(std::vector<TokenId>{1, 2});
+    CHECK(sampler.sample(logits) == 0);
+    return sampler.adjusted(logits);
+  };
+  CHECK(after(Penalize::usual) == std::vector<float>{2.5f, 2.0f, 1.0f});
+  CHECK(after(Penalize::all) == std::vector<float>{2.5f, 0.5f, -0.5f});
+  CHECK(after(Penalize::new_only) == std::vector<float>{2.5f, 4.0f, 2.0f});
+}
+
 TEST_CASE("sampler: the penalty window counts the last tokens only, those it drew among them") {
   SamplerOptions options;
   options.temperature = 0.0f;
   options.presence_penalty = 1.0f;
+  options.penalize = Penalize::all;
   options.penalty_window = 2;
   Sampler sampler(options, 3);
   sampler.observe(std::vector<TokenId>{0, 1, 2});

@@ -6,9 +6,9 @@
 #include <functional>
 #include <map>
 
+#include "base/utf8.h"
 #include "gpt2_vocabulary.h"
 #include "sha256.h"
-#include "base/utf8.h"
 #include "tokenizer_data.h"
 
 using namespace ordinal;

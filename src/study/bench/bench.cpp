@@ -10,6 +10,7 @@
 #include <functional>
 #include <type_traits>
 
+#include "base/words.h"
 #include "format/model_writer.h"
 #include "kernels/kernels.h"
 #include "model/forward.h"
@@ -40,7 +41,7 @@ ModelConfig gpt2_like(int64_t n_layers, int64_t d_model, int64_t n_heads) {
   c.n_heads = c.n_kv_heads = n_heads;
   c.head_dim = d_model / n_heads;
   c.d_ff = 4 * d_model;
-  c.attention_scale.assign(static_cast<size_t>(n_layers), 1.0f / std::sqrt(static_cast<float>(c.head_dim)));
+  c.attention_scale.assign(n_layers, 1.0f / std::sqrt(static_cast<float>(c.head_dim)));
   return c;
 }
 
@@ -165,13 +166,10 @@ int available_threads() { return usual_threads(); }
 std::span<const BenchShape> bench_shapes() { return kShapes; }
 
 std::shared_ptr<const Model> make_bench_model(std::string_view shape, Dtype dtype) {
-  const auto found =
-      std::find_if(std::begin(kShapes), std::end(kShapes), [&](const BenchShape& s) { return s.name == shape; });
-  if (found == std::end(kShapes)) {
-    std::string names;
-    for (const BenchShape& s : kShapes) names += (names.empty() ? "" : ", ") + std::string(s.name);
-    throw Error("there is no shape '" + std::string(shape) + "' to measure", names, std::string(shape));
-  }
+  const auto found = std::ranges::find(kShapes, shape, &BenchShape::name);
+  if (found == std::end(kShapes))
+    throw Error("there is no shape '" + std::string(shape) + "' to measure", joined(kShapes, ", ", &BenchShape::name),
+                std::string(shape));
   ModelDraft draft;
   draft.config = found->config();
   draft.notes.position = found->position;
@@ -184,8 +182,10 @@ std::shared_ptr<const Model> make_bench_model(std::string_view shape, Dtype dtyp
       draft.tensors.push_back(
           random_tensor(tensor.name, tensor.shape, is_norm ? 1.0f : 0.0f, is_matrix ? dtype : Dtype::f32));
   });
-  if (found->position == "learned")
+  if (found->position == "learned") {
     draft.tensors.push_back(random_tensor("position_embd.weight", {c.max_seq_len, c.d_model}, 0.0f, dtype));
+    draft.tensors.back().is_table = true;
+  }
   return Model::bind(write_model_in_memory(draft, "random " + std::string(shape)));
 }
 
@@ -222,7 +222,7 @@ Measured run_bench(const std::shared_ptr<const Model>& model, std::string_view s
   result.depth = options.depth;
   result.sequences = options.sequences;
   const std::vector<TokenId> prompt = tokens(options.prompt), steps = tokens(options.decode);
-  std::vector<Session::Part> parts(static_cast<size_t>(options.sequences));
+  std::vector<Session::Part> parts(options.sequences);
   std::vector<double> prefill_s, decode_s;
   for (int repeat = 0; repeat < options.repeats + 1; ++repeat) {  // the first warms caches and pages, uncounted
     session.rewind(options.depth);

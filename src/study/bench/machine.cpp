@@ -29,8 +29,8 @@ double median_seconds(Action&& action) {
 double measure_read(int n_threads, const std::vector<float>& buffer, int64_t streams) {
   constexpr int64_t k = 1024;
   const int64_t panels = static_cast<int64_t>(buffer.size()) / (k * kPanelLanes);
-  const std::vector<float> x(static_cast<size_t>(k), 0.25f);
-  std::vector<float> y(static_cast<size_t>(panels * kPanelLanes));
+  const std::vector<float> x(k, 0.25f);
+  std::vector<float> y(panels * kPanelLanes);
   const auto product = available_kernels().front()->product[static_cast<size_t>(Dtype::f32)];
   const double seconds = median_seconds([&] {
     parallel_for(n_threads, panels / streams, [&](int64_t group, int) {

@@ -25,12 +25,6 @@ void append(Checks& checks, Checks more) {
   checks.insert(checks.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-std::string param_of(const SchemeFacts& facts, std::string_view key) {
-  for (const SchemeParam& param : facts.params)
-    if (param.key == key) return param.value;
-  return "";
-}
-
 // The names of the schemes in a spec, the first and those of some layers.
 std::vector<std::string> names_in(std::string_view spec) {
   const LayeredSpec parsed = parse_layered_spec(spec);
@@ -39,19 +33,24 @@ std::vector<std::string> names_in(std::string_view spec) {
   return names;
 }
 
+// Of a scheme's name: whether it acts on this and on nothing else.
+auto acts_on(std::string_view what) {
+  return [what](std::string_view name) { return scheme_info(name).acts_on == what; };
+}
+
 Subject subject_of(std::shared_ptr<const Model> model, std::string_view spec, int64_t length) {
   Subject subject{.model = std::move(model), .scheme = nullptr, .name = ""};
   subject.scheme = subject.model->make_scheme(spec, length);
   subject.name = subject.scheme->spec();
   subject.relative = subject.scheme->facts().kind == "relative";
-  subject.turns = std::ranges::count(names_in(subject.name), "rope") > 0;
+  subject.turns = std::ranges::any_of(names_in(subject.name), acts_on("q and k"));
   return subject;
 }
 
 // Whether a single layer may be blind to the order of three words before it, since their distances share an entry.
 bool merges_near_distances(const SchemeFacts& facts) {
   const auto below = [&](const char* key, int64_t most) {
-    const std::string value = param_of(facts, key);
+    const std::string value = facts.param(key);
     return !value.empty() && value.find_first_not_of("0123456789") == std::string::npos && std::stoll(value) <= most;
   };
   return below("clip", 2) || below("clamp", 2) || below("buckets", 6);
@@ -125,8 +124,8 @@ void add_alibi(Checks& checks, std::string_view spec) {
                                .trained_length = 1024,
                                .length = kLength};
     const std::shared_ptr<const PositionScheme> scheme = make_position_scheme(spec, shape, {});
-    const bool naive = param_of(scheme->facts(), "slopes") == "naive";
-    const std::vector<double> slopes = alibi_slopes(heads, std::stod(param_of(scheme->facts(), "max_bias")), naive);
+    const bool naive = scheme->facts().param("slopes") == "naive";
+    const std::vector<double> slopes = alibi_slopes(heads, std::stod(scheme->facts().param("max_bias")), naive);
     const ScorePenalty engine = engine_penalty(scheme, scheme->spec(), heads);
     checks.push_back(check_slopes(engine, slopes));
     append(checks, check_geometric(formula_penalty(slopes, scheme->spec()), slopes));
@@ -186,12 +185,12 @@ Checks check_scheme(std::string_view spec) {
     if (name == "rope") add_rope(checks, *model, part);
     if (name == "alibi") add_alibi(checks, part);
     if (name == "none") add_none(checks, part);
-    if (name == "learned" || name == "hierarchical") {
-      const Subject table = subject_of(model, part, kLength);
-      checks.push_back(check_collisions(table).back());  // the lengths of random rows say nothing
-      append(checks, check_bounded(engine_rows(table.scheme, table.name, model->config().d_model),
-                                   rows_to_look_at(table), nullptr));
-    }
+    if (!acts_on("embedding")(name)) continue;
+    const Subject table = subject_of(model, part, kLength);
+    if (table.scheme->facts().tensors.empty()) continue;
+    checks.push_back(check_collisions(table).back());  // the lengths of random rows say nothing
+    append(checks, check_bounded(engine_rows(table.scheme, table.name, model->config().d_model), rows_to_look_at(table),
+                                 nullptr));
   }
 
   // The engine. A single layer sees order only through a scheme.
@@ -199,7 +198,7 @@ Checks check_scheme(std::string_view spec) {
   if (parts.size() == 1 && parsed.parts.empty()) {
     const Subject single = subject_of(make_check_model(spec, 1), spec, kLength);
     if (!merges_near_distances(single.scheme->facts()))
-      checks.push_back(check_word_order(single, names.front() != "none"));
+      checks.push_back(check_word_order(single, !acts_on("nothing")(names.front())));
   }
   checks.push_back(check_word_order(subject, true));
   checks.push_back(check_same_bits(subject));
@@ -217,7 +216,7 @@ Checks check_checkpoint(const std::shared_ptr<const Model>& model, std::string_v
   // LayerNorm takes away what a lab scheme adds to all channels alike, so nothing is promised of them there.
   const bool unseen = kind == "lab" && c.norm == NormKind::layer_norm;
   if (!unseen) append(checks, check_shift(subject));
-  const bool nothing = std::ranges::all_of(names, [](const std::string& name) { return name == "none"; });
+  const bool nothing = std::ranges::all_of(names, acts_on("nothing"));
   const bool blind = c.n_layers == 1 && (nothing || unseen);
   if (c.n_layers > 1 || blind || !merges_near_distances(subject.scheme->facts()))
     checks.push_back(check_word_order(subject, !blind));

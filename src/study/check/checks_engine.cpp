@@ -120,8 +120,9 @@ Checks check_shift(const Subject& subject) {
   if (shift == c.max_seq_len) --shift;  // once round a table that wraps
   if (count < 1 || shift < 1) return {};
   const std::vector<TokenId> tokens = some_tokens(c, count);
-  const double change = relative_change(logits_under(subject.model, subject.scheme, tokens),
-                                        logits_under(subject.model, subject.scheme, tokens, {.first_position = shift}));
+  const double change =
+      relative_change(logits_under(subject.model, subject.scheme, tokens),
+                      logits_under(subject.model, subject.scheme, tokens, {.first_position = shift, .observer = {}}));
   const CheckLabel label =
       label_of(subject, "C4", "positions moved by " + std::to_string(shift) + ": change of the logits");
   if (!subject.relative) return {check_above(label, change, 1e-3)};
@@ -200,25 +201,25 @@ Checks check_collisions(const Subject& subject) {
 
 Check check_same_bits(const Subject& subject) {
   const std::vector<TokenId> tokens = some_tokens(subject.model->config(), tokens_that_fit(subject, 12));
-  const auto under = [&](std::span<const TokenId> text, const TimelineOptions& options) {
-    return logits_under(subject.model, subject.scheme, text, options);
+  const auto under = [&](std::span<const TokenId> text, int64_t chunk = 256, int n_threads = 1) {
+    return logits_under(subject.model, subject.scheme, text, {.n_threads = n_threads, .chunk = chunk, .observer = {}});
   };
-  const Logits whole = under(tokens, {});
+  const Logits whole = under(tokens);
   int64_t different = 0;
   std::string where;
   const auto compare = [&](const char* how, const Logits& other) {
-    const int64_t count = count_different(whole, other);
+    const int64_t count = count_different({whole.end() - static_cast<ptrdiff_t>(other.size()), whole.end()}, other);
     different += count;
     if (count > 0) where += (where.empty() ? " (not alike: " : ", ") + std::string(how);
   };
-  compare("one by one", under(tokens, {.piece = 1}));
-  compare("in pieces", under(tokens, {.piece = 5}));
-  compare("threads", under(tokens, {.n_threads = 3}));
+  compare("one by one", under(tokens, 1));
+  compare("in pieces", under(tokens, 5));
+  compare("threads", under(tokens, 256, 3));
   Logits recomputed;
-  for (size_t n = 1; n <= tokens.size(); ++n) recomputed.push_back(under(std::span(tokens).first(n), {}).back());
+  for (size_t n = 1; n <= tokens.size(); ++n) recomputed.push_back(under(std::span(tokens).first(n)).back());
   compare("recomputed", recomputed);
   const std::vector<std::vector<TokenId>> texts = {{tokens.rbegin(), tokens.rend()}, tokens};
-  compare("batch", logits_together(subject.model, subject.scheme, texts)[1]);
+  compare("batch", {last_logits_together(subject.model, subject.scheme, texts)[1]});
   if (!where.empty()) where += ")";
   return check_near(label_of(subject, "C14", "logits that differ: cached, recomputed, pieces, batch, threads" + where),
                     static_cast<double>(different), 0, 0);

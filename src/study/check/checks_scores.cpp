@@ -1,10 +1,11 @@
 // checks_scores.cpp: see checks_scores.h.
 #include "study/check/checks_scores.h"
-#include "study/random_numbers.h"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
+
+#include "base/random_numbers.h"
 
 namespace ordinal {
 namespace {
@@ -20,6 +21,7 @@ CheckLabel label_of(const Source& source, const std::string& id, const std::stri
 
 Rotation rotation_of(std::string_view spec, const AttentionShape& shape, const TensorLookup& lookup) {
   ParamReader params(parse_position_spec(spec));
+  TableReader tables(params, shape, lookup);
   Rotation rotation;
   RopeAngles& angles = rotation.angles;
   angles.theta = params.positive("theta", 10000);
@@ -31,7 +33,7 @@ Rotation rotation_of(std::string_view spec, const AttentionShape& shape, const T
   rotation.scaled = name != "none";
   angles.frequencies = rope_frequencies(angles.theta, angles.rotary_dim);
   for (const RopeScaling& scaling : rope_scaling_table())
-    if (scaling.info.name == name) scaling.apply(angles, params, shape, lookup);
+    if (scaling.info.name == name) scaling.apply(angles, params, shape, tables);
   return rotation;
 }
 

@@ -1,11 +1,12 @@
 // checks_sinusoid.cpp: see checks_sinusoid.h.
 #include "study/check/checks_sinusoid.h"
-#include "study/random_numbers.h"
 
 #include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
+
+#include "base/random_numbers.h"
 
 namespace ordinal {
 namespace {
@@ -97,12 +98,6 @@ double percent_in_wrong_order(const std::vector<double>& similarity) {
   return 100.0 * static_cast<double>(wrong) / static_cast<double>(pairs);
 }
 
-std::string param_of(const SchemeFacts& facts, std::string_view key) {
-  for (const SchemeParam& param : facts.params)
-    if (param.key == key) return param.value;
-  return "";
-}
-
 }  // namespace
 
 double Sinusoid::frequency(int64_t pair) const {
@@ -125,11 +120,11 @@ std::vector<double> Sinusoid::row(int64_t position) const {
 
 Sinusoid sinusoid_of(const SchemeFacts& facts, int64_t d_model) {
   return {.d_model = d_model,
-          .concat = param_of(facts, "layout") == "concat",
-          .base = std::stod(param_of(facts, "base")),
-          .t2t = param_of(facts, "spacing") == "t2t",
-          .scale = std::stod(param_of(facts, "scale")),
-          .first = std::stoll(param_of(facts, "first"))};
+          .concat = facts.param("layout") == "concat",
+          .base = std::stod(facts.param("base")),
+          .t2t = facts.param("spacing") == "t2t",
+          .scale = std::stod(facts.param("scale")),
+          .first = std::stoll(facts.param("first"))};
 }
 
 PositionRows formula_rows(const Sinusoid& sinusoid, const std::string& scheme) {

@@ -1,10 +1,11 @@
 // toy_network.cpp: see toy_network.h.
 #include "study/check/toy_network.h"
-#include "study/random_numbers.h"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
+
+#include "base/random_numbers.h"
 
 namespace ordinal {
 namespace {

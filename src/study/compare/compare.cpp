@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -45,9 +46,7 @@ std::vector<Runner> make_runners(const std::shared_ptr<const Model>& model, Comp
     std::string refused = scheme.standing == Standing::refused ? scheme.reason : "";
     if (refused.empty()) try {
         runners.push_back(
-            {i,
-             Session(model,
-                     {.position = scheme.position, .capacity = pass.length, .n_threads = n_threads, .observer = {}})});
+            {i, Session(model, {.position = scheme.position, .capacity = pass.length, .n_threads = n_threads})});
       } catch (const Error& error) {
         refused = error.summary();
       }
@@ -55,13 +54,7 @@ std::vector<Runner> make_runners(const std::shared_ptr<const Model>& model, Comp
       result.rows.push_back({.position = scheme.position,
                              .length = pass.length,
                              .protocol = pass.sliding ? "sliding" : "whole",
-                             .refused = refused,
-                             .delta_nll = {},
-                             .delta_low = {},
-                             .delta_high = {},
-                             .kl = {},
-                             .top1_agreement = {},
-                             .loss_by_position = {}});
+                             .refused = refused});
   }
   return runners;
 }
@@ -74,7 +67,7 @@ bool is_trained(Standing standing, bool inside) {
 
 // Scores the text once under all runners. With `matrix` also every pair of schemes against each other.
 void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pass& pass, bool matrix, Compared& result,
-              const std::function<void(int64_t, int64_t)>& progress) {
+              const OnProgress& progress) {
   const auto n_tokens = static_cast<int64_t>(stream.tokens.size());
   const int64_t stride = pass.sliding ? std::max<int64_t>(1, pass.length / 2) : pass.length;
   const std::vector<Window> windows = plan_windows(Cut::rolling, n_tokens, pass.length, stride);
@@ -83,7 +76,7 @@ void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pas
   const int64_t step = std::max<int64_t>(1, pass.length / kLossPlaces);
   std::vector<Tally> tallies(count);
   for (Tally& tally : tallies) {
-    tally.loss.resize(static_cast<size_t>((pass.length + step - 1) / step));
+    tally.loss.resize((pass.length + step - 1) / step);
     tally.counts.resize(tally.loss.size());
   }
   const size_t sources = matrix ? count : has_native ? 1 : 0;
@@ -187,8 +180,8 @@ void add_schemes(const Model& model, const std::vector<std::string>& specs, int6
     if (stand.scheme) {
       scheme.kind = stand.scheme->facts().kind;
       scheme.remarks = stand.scheme->facts().remarks;
-      for (const std::string& tensor : stand.scheme->facts().tensors)
-        scheme.table_bytes += model.file().find(tensor)->bytes;
+      for (const SchemeTensor& tensor : stand.scheme->facts().tensors)
+        scheme.table_bytes += model.file().find(tensor.name)->bytes;
     }
     result.schemes.push_back(std::move(scheme));
   };
@@ -205,9 +198,7 @@ std::vector<std::string> default_positions(const Model& model) {
   const ModelNotes& notes = model.file().notes();
   std::vector<std::string> specs = {notes.position};
   specs.insert(specs.end(), notes.trained_positions.begin(), notes.trained_positions.end());
-  if (notes.trained_positions.size() == 1)
-    for (const SchemeInfo& info : position_schemes())
-      if (info.tensors.empty() && info.kind != "lab") specs.emplace_back(info.name);
+  if (notes.trained_positions.size() == 1) std::ranges::move(schemes_without_tensors(), std::back_inserter(specs));
   return specs;
 }
 
@@ -221,7 +212,7 @@ std::vector<int64_t> default_lengths(const Model& model, int64_t text_tokens) {
 }
 
 Compared compare(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
-                 const CompareOptions& options, const std::function<void(int64_t done, int64_t total)>& progress) {
+                 const CompareOptions& options, const OnProgress& progress) {
   const ModelConfig& c = model->config();
   const auto n_tokens = static_cast<int64_t>(stream.tokens.size());
   Compared result;

@@ -31,7 +31,7 @@ std::vector<int64_t> default_lengths(const Model& model, int64_t text_tokens);
 // shorter than a window, for bad specs, and for lengths out of range; a scheme that the model cannot run is a row that
 // says why.
 Compared compare(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
-                 const CompareOptions& options, const std::function<void(int64_t done, int64_t total)>& progress);
+                 const CompareOptions& options, const OnProgress& progress);
 
 // The findings in a few sentences, from the numbers alone.
 std::vector<std::string> headlines_of(const Compared& result);

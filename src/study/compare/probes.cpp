@@ -20,8 +20,7 @@ using Random = std::mt19937_64;  // the same numbers everywhere; the distributio
 int64_t below(Random& random, int64_t bound) { return static_cast<int64_t>(random() % static_cast<uint64_t>(bound)); }
 
 void shuffle(std::span<TokenId> tokens, Random& random) {
-  for (auto i = static_cast<int64_t>(tokens.size()) - 1; i > 0; --i)
-    std::swap(tokens[static_cast<size_t>(i)], tokens[static_cast<size_t>(below(random, i + 1))]);
+  for (auto i = static_cast<int64_t>(tokens.size()) - 1; i > 0; --i) std::swap(tokens[i], tokens[below(random, i + 1)]);
 }
 
 // A token drawn as often as the text has it, start and end tokens aside.
@@ -50,8 +49,8 @@ std::vector<TokenId> piece_of(const TokenStream& stream, int64_t first, int64_t 
 }
 
 void add_order_tasks(ProbePlan& plan, const TokenStream& stream, int64_t length, Random& random) {
-  ProbeTask plain{.name = "in order", .length = length, .tokens = {}, .windows = {}};
-  ProbeTask shuffled{.name = "shuffled", .length = length, .tokens = {}, .windows = {}};
+  ProbeTask plain{.name = "in order", .length = length};
+  ProbeTask shuffled{.name = "shuffled", .length = length};
   const auto n = static_cast<int64_t>(stream.tokens.size());
   const int64_t scored = std::max<int64_t>(1, length / 4);
   for (int64_t i = 0; i < std::clamp<int64_t>(n / length, 1, kOrderWindows); ++i) {
@@ -66,7 +65,7 @@ void add_order_tasks(ProbePlan& plan, const TokenStream& stream, int64_t length,
 }
 
 void add_recall_tasks(ProbePlan& plan, const TokenStream& stream, int64_t length, Random& random) {
-  ProbeTask copy{.name = "copy", .length = length, .tokens = {}, .windows = {}};
+  ProbeTask copy{.name = "copy", .length = length};
   const int64_t half = (length - (stream.start ? 1 : 0)) / 2;
   for (int64_t i = 0; i < kCopyWindows && half > 0; ++i) {
     std::vector<TokenId> tokens = piece_of(stream, 0, stream.start ? 1 : 0), drawn;
@@ -76,14 +75,14 @@ void add_recall_tasks(ProbePlan& plan, const TokenStream& stream, int64_t length
   }
   if (!copy.windows.empty()) plan.tasks.push_back(std::move(copy));
 
-  ProbeTask find{.name = "find", .length = length, .tokens = {}, .windows = {}};
+  ProbeTask find{.name = "find", .length = length};
   for (int64_t i = 0; i < kFindWindows && length >= 4 * (kCue + kKey); ++i) {
     std::vector<TokenId> tokens = piece_of(stream, below(random, static_cast<int64_t>(stream.tokens.size())), length);
     // Somewhere in the first quarter, and once more, cue and key, at the end.
     const auto place = static_cast<ptrdiff_t>(1 + below(random, length / 4 - kCue - kKey + 1));
     for (ptrdiff_t k = 0; k < kCue + kKey; ++k) {
       const TokenId token = draw(stream, random);
-      tokens[static_cast<size_t>(place + k)] = token;
+      tokens[place + k] = token;
       tokens[tokens.size() - static_cast<size_t>(kCue + kKey - k)] = token;
     }
     append(find, tokens, kKey);
@@ -98,8 +97,7 @@ struct Answer {
 
 // How each scheme that reaches the task's length does; none for the others.
 std::vector<std::optional<Answer>> answers_to(const ProbeTask& task, const std::shared_ptr<const Model>& model,
-                                              const Compared& result, int n_threads,
-                                              const std::function<void(int64_t, int64_t)>& progress) {
+                                              const Compared& result, int n_threads, const OnProgress& progress) {
   std::vector<std::optional<Answer>> answers(result.schemes.size());
   std::vector<Session> sessions;
   std::vector<size_t> place;
@@ -108,8 +106,7 @@ std::vector<std::optional<Answer>> answers_to(const ProbeTask& task, const std::
     try {
       sessions.emplace_back(
           model,
-          SessionOptions{
-              .position = result.schemes[i].position, .capacity = task.length, .n_threads = n_threads, .observer = {}});
+          SessionOptions{.position = result.schemes[i].position, .capacity = task.length, .n_threads = n_threads});
     } catch (const Error&) {
       continue;  // it ends before; the rows of the loss say so
     }
@@ -118,7 +115,7 @@ std::vector<std::optional<Answer>> answers_to(const ProbeTask& task, const std::
   }
   if (sessions.empty()) return answers;
   const auto sink = [&](const Prediction& p) {
-    const TokenId token = task.tokens[static_cast<size_t>(p.target)];
+    const TokenId token = task.tokens[p.target];
     for (size_t s = 0; s < place.size(); ++s) {
       Answer& answer = *answers[place[s]];
       answer.nll += p.nll(s, token);
@@ -147,22 +144,19 @@ void measure_attention(const std::shared_ptr<const Model>& model, const TokenStr
   const ModelConfig& c = model->config();
   const auto count = static_cast<size_t>(
       std::min<int64_t>({c.max_seq_len, static_cast<int64_t>(stream.tokens.size()), kAttentionTokens}));
-  scheme.attention_distance.assign(static_cast<size_t>(c.n_layers),
-                                   std::vector<double>(static_cast<size_t>(c.n_heads), 0.0));
+  scheme.attention_distance.assign(c.n_layers, std::vector<double>(c.n_heads, 0.0));
   watch_attention(model, scheme.position, std::span(stream.tokens).first(count), [&](const Observed& seen) {
     const std::span<const float> weights = seen.rows[0];
     double distance = 0;
     for (size_t j = 0; j < weights.size(); ++j)
       distance += static_cast<double>(weights[j]) * static_cast<double>(weights.size() - 1 - j);
-    scheme.attention_distance[static_cast<size_t>(seen.layer)][static_cast<size_t>(seen.head)] +=
-        distance / static_cast<double>(count);
+    scheme.attention_distance[seen.layer][seen.head] += distance / static_cast<double>(count);
   });
   const size_t shown = std::min(prompt.size(), kMapTokens);
   if (shown == 0) return;
-  scheme.attention.assign(static_cast<size_t>(c.n_layers),
-                          std::vector<std::vector<float>>(shown, std::vector<float>(shown, 0.0f)));
+  scheme.attention.assign(c.n_layers, std::vector<std::vector<float>>(shown, std::vector<float>(shown, 0.0f)));
   watch_attention(model, scheme.position, std::span(prompt).first(shown), [&](const Observed& seen) {
-    std::vector<float>& row = scheme.attention[static_cast<size_t>(seen.layer)][static_cast<size_t>(seen.row)];
+    std::vector<float>& row = scheme.attention[seen.layer][seen.row];
     const std::span<const float> weights = seen.rows[0];
     for (size_t j = 0; j < weights.size(); ++j) row[j] += weights[j] / static_cast<float>(c.n_heads);
   });
@@ -175,8 +169,7 @@ void continue_prompt(const std::shared_ptr<const Model>& model, const Tokenizer&
   const int64_t last = model->make_scheme(scheme.position, wanted)->max_positions();
   const int64_t capacity = std::min(wanted, last);
   if (capacity <= static_cast<int64_t>(options.prompt.size())) return;
-  Session session(model,
-                  {.position = scheme.position, .capacity = capacity, .n_threads = options.n_threads, .observer = {}});
+  Session session(model, {.position = scheme.position, .capacity = capacity, .n_threads = options.n_threads});
   std::vector<TokenId> next = options.prompt;
   TokenId previous = next.back();
   while (session.length() + static_cast<int64_t>(next.size()) <= capacity &&
@@ -208,8 +201,7 @@ ProbePlan plan_probes(const Model& model, const TokenStream& stream, const std::
 }
 
 void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
-                const ProbePlan& plan, const CompareOptions& options, Compared& result,
-                const std::function<void(int64_t done, int64_t total)>& progress) {
+                const ProbePlan& plan, const CompareOptions& options, Compared& result, const OnProgress& progress) {
   int64_t done = 0;
   for (const ProbeTask& task : plan.tasks) {
     const auto answers =
@@ -225,7 +217,7 @@ void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& toke
               answer->nll / static_cast<double>(answer->tokens);
         continue;
       }
-      RecallRow row{.position = scheme.position, .task = task.name, .length = task.length, .accuracy = {}};
+      RecallRow row{.position = scheme.position, .task = task.name, .length = task.length};
       if (answer) {
         row.accuracy = static_cast<double>(answer->right) / static_cast<double>(answer->tokens);
         row.tokens = answer->tokens;

@@ -15,8 +15,8 @@ namespace ordinal {
 struct ProbeTask {
   std::string name;  // "in order", "shuffled", "copy", "find"
   int64_t length = 0;
-  std::vector<TokenId> tokens;
-  std::vector<Window> windows;
+  std::vector<TokenId> tokens = {};
+  std::vector<Window> windows = {};
   int64_t scored_each = 0;  // tokens scored in each window
 };
 
@@ -36,7 +36,6 @@ ProbePlan plan_probes(const Model& model, const TokenStream& stream, const std::
 
 // Fills what `result` says of order, recall, attention and continuations.
 void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
-                const ProbePlan& plan, const CompareOptions& options, Compared& result,
-                const std::function<void(int64_t done, int64_t total)>& progress);
+                const ProbePlan& plan, const CompareOptions& options, Compared& result, const OnProgress& progress);
 
 }  // namespace ordinal

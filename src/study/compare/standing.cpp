@@ -3,22 +3,18 @@
 
 #include <algorithm>
 
+#include "base/words.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
 namespace {
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 // Tables that the weights were trained with and that this scheme does not read.
 std::vector<std::string> ignored_tables(const PositionScheme& native, const PositionScheme& scheme) {
   std::vector<std::string> names;
-  for (const std::string& tensor : native.facts().tensors)
-    if (std::ranges::find(scheme.facts().tensors, tensor) == scheme.facts().tensors.end()) names.push_back(tensor);
+  const auto& read = scheme.facts().tensors;
+  for (const SchemeTensor& tensor : native.facts().tensors)
+    if (std::ranges::find(read, tensor.name, &SchemeTensor::name) == read.end()) names.push_back(tensor.name);
   return names;
 }
 
@@ -52,10 +48,10 @@ Stand stand_of(const Model& model, const std::string& spec, int64_t length) {
       return stand;
     }
   stand.standing = untrained;
-  stand.reason = "the weights never saw these positions; this shows how they lean on " + listed(trained_specs) +
+  stand.reason = "the weights never saw these positions; this shows how they lean on " + joined(trained_specs) +
                  " and is no verdict on the scheme";
   const std::vector<std::string> ignored = ignored_tables(*model.make_scheme("native", length), scheme);
-  if (!ignored.empty()) stand.reason += " (" + listed(ignored) + " ignored)";
+  if (!ignored.empty()) stand.reason += " (" + joined(ignored) + " ignored)";
   return stand;
 }
 

@@ -23,10 +23,10 @@ int64_t shown(const PictureInput& input, const PositionScheme& scheme, int64_t m
 std::string head_name(int64_t head) { return "head " + std::to_string(head); }
 
 // One line per head; heads past the eighth, whose colours come again, are dashed.
-std::vector<Series> lines_by_head(const std::vector<int64_t>& heads, int64_t distances,
-                                  const std::function<std::vector<double>(int64_t head)>& curve) {
+template <class Curve>
+std::vector<Series> lines_by_head(const PictureInput& input, int64_t distances, const Curve& curve) {
   std::vector<Series> lines;
-  for (const int64_t head : heads)
+  for (const int64_t head : heads_of(input))
     lines.push_back({.name = head_name(head),
                      .x = count_from(0, distances),
                      .y = curve(head),
@@ -35,28 +35,26 @@ std::vector<Series> lines_by_head(const std::vector<int64_t>& heads, int64_t dis
   return lines;
 }
 
-std::string of_model(const PictureInput& input) {
-  return input.example ? "An example: seeded tables, not trained ones." : "";
+// The first of the text, as many as are asked for.
+std::span<const TokenId> tokens_shown(const PictureInput& input, int64_t most) {
+  return std::span(input.ids).first(std::min<size_t>(input.positions.value_or(most), input.ids.size()));
 }
 
-void add_note(Figure& figure, const std::string& note) {
-  if (!note.empty()) figure.notes.push_back(note);
-}
-
-HeatMap map_of(const Grid& grid, std::string title, std::string value_title) {
-  return {.title = std::move(title),
-          .x = {.title = "key position"},
+HeatMap map_of(const Grid& grid, int64_t head, std::string value_title) {
+  return {.x = {.title = "key position"},
           .y = {.title = "query position"},
           .rows = grid.rows,
           .cols = grid.cols,
           .values = grid.values,
           .row_key = "query",
           .value_title = std::move(value_title),
-          .square = true};
+          .square = true,
+          .key = "head-" + std::to_string(head)};
 }
 
 // Panels for several heads in a figure of a width that a phone can still show.
-void arrange_heads(Figure& figure, size_t count, double single_height, double height) {
+void arrange_heads(Figure& figure, double single_height, double height) {
+  const size_t count = figure.panels.size();
   figure.columns = count == 1 ? 1 : count <= 4 ? 2 : 3;
   figure.width = count > 4 ? 760 : 640;
   figure.panel_height = count == 1 ? single_height : height;
@@ -70,7 +68,7 @@ struct Scaled {
 };
 
 double number_param(const PositionScheme& scheme, std::string_view key, double otherwise) {
-  const std::string text = param_of(scheme, key, "");
+  const std::string text = scheme.facts().param(key);
   return text.empty() || text == "auto" ? otherwise : std::stod(text);
 }
 
@@ -78,7 +76,7 @@ double number_param(const PositionScheme& scheme, std::string_view key, double o
 std::string plain_spec(const PositionScheme& scheme) {
   std::string spec = "rope:scaling=none";
   for (const char* key : {"theta", "pairing", "rotary_dim"})
-    spec += "," + std::string(key) + "=" + param_of(scheme, key, "");
+    spec += "," + std::string(key) + "=" + scheme.facts().param(key);
   return spec;
 }
 
@@ -93,7 +91,7 @@ Figure draw_wavelengths(const PictureInput& input) {
   AttentionShape shape = input.shape;
   if (!input.model) shape.head_dim = input.dims.value_or(64);
   const auto scheme = make_picture_scheme(input, shape, input.spec);
-  const std::string scaling = param_of(*scheme, "scaling", "none"), plain = plain_spec(*scheme);
+  const std::string scaling = scheme->facts().param("scaling", "none"), plain = plain_spec(*scheme);
   const double length = number_param(*scheme, "original_length", static_cast<double>(shape.trained_length));
   double factor = number_param(*scheme, "factor", 4);
   if (scaling == "dynamic" || (scaling == "longrope" && factor == 1))
@@ -139,12 +137,13 @@ Figure draw_wavelengths(const PictureInput& input) {
   }
   waves.markers = {{.at = length, .label = "L = " + fixed(length, 0), .horizontal = true}};
   if (factor > 1) waves.markers.push_back({.at = longer, .label = "L′ = " + fixed(longer, 0), .horizontal = true});
-  Figure figure = figure_of("wavelengths", input.spec, "Wavelengths of " + scheme->spec(),
-                            "Line chart of the wavelength of every pair of channels, and of what each scaling divides "
-                            "its angle by.");
-  figure.panels = {std::move(waves)};
+  Figure figure{.title = "Wavelengths of " + scheme->spec(),
+                .description =
+                    "Line chart of the wavelength of every pair of channels, and of what each scaling divides "
+                    "its angle by.",
+                .panels = {std::move(waves)},
+                .panel_height = 300};
   if (!slower.series.empty() && factor > 1) figure.panels.emplace_back(std::move(slower));
-  figure.panel_height = 300;
   figure.notes = {"L is the trained length, L′ the longer context (factor " + shortest(static_cast<float>(factor)) +
                   "). Pairs with a wavelength above L never turned once in training."};
   if (scaling == "none")
@@ -161,15 +160,12 @@ Figure draw_slopes(const PictureInput& input) {
     labels.push_back(std::to_string(head));
     slopes.push_back(bias[0] - bias[1]);
   }
-  Figure figure = figure_of("slopes", input.spec,
-                            "Slopes of " + scheme->spec() + " for " + std::to_string(input.shape.n_heads) + " heads",
-                            "Bar chart of each head's slope: what a score loses for each token of distance.");
   Chart chart = bar_chart("what a score loses per token of distance", "head, counted from 0", "slope (1/token)",
                           std::move(labels), std::move(slopes));
   chart.key = "slopes";
   // Series are made before the charts that hold them: GCC 12 frees twice what stands in braces beside a call that
   // throws.
-  std::vector<Series> lines = lines_by_head(heads_of(input), 129, [&](int64_t head) {
+  std::vector<Series> lines = lines_by_head(input, 129, [&](int64_t head) {
     std::vector<double> curve = bias_by_distance(*scheme, input.shape, input.layer, head, 129);
     for (double& value : curve) value = std::exp(value);
     return curve;
@@ -180,50 +176,50 @@ Figure draw_slopes(const PictureInput& input) {
               .y = {.title = "exp(−slope · distance)"},
               .series = std::move(lines),
               .key = "reach"};
-  figure.panels = {std::move(chart), std::move(reach)};
-  figure.panel_height = 280;
-  figure.notes = {"Steep heads see their neighbours only; the flattest see far."};
-  return figure;
+  return {.title = "Slopes of " + scheme->spec() + " for " + std::to_string(input.shape.n_heads) + " heads",
+          .description = "Bar chart of each head's slope: what a score loses for each token of distance.",
+          .panels = {std::move(chart), std::move(reach)},
+          .panel_height = 280,
+          .notes = {"Steep heads see their neighbours only; the flattest see far."}};
 }
 
 Figure draw_buckets(const PictureInput& input) {
   const std::string spec = input.spec.substr(0, input.spec.find(';'));
   const SchemeFacts facts = describe_position_scheme(spec, input.shape);
-  const auto buckets = std::ranges::find(facts.params, "buckets", &SchemeParam::key);
-  const int64_t count = std::stoll(buckets->value), distances = input.positions.value_or(160);
-  std::vector<double> rows = table_row_by_distance(spec, input.shape, count, distances);
-  Series steps{.x = count_from(0, distances), .y = std::move(rows), .drawn = Drawn::steps};
-  Figure figure = figure_of("buckets", input.spec, "Buckets of " + facts.spec,
-                            "Step chart of the bucket of every distance: one each for near ones, wider ones farther.");
-  figure.panels = {Chart{
-      .x = {.title = "distance (tokens)"}, .y = {.title = "bucket"}, .series = {std::move(steps)}, .key = "buckets"}};
-  figure.notes = {"Distances in one bucket share a bias. Half the buckets hold a distance each, the others ever more."};
-  return figure;
+  const int64_t count = std::stoll(facts.param("buckets")), distances = input.positions.value_or(160);
+  const std::vector<double> rows = table_row_by_distance(spec, input.shape, count, distances);
+  const Series steps{.x = count_from(0, distances), .y = rows, .drawn = Drawn::steps};
+  const Chart chart{.x = {.title = "distance (tokens)"}, .y = {.title = "bucket"}, .series = {steps}, .key = "buckets"};
+  return {.title = "Buckets of " + facts.spec,
+          .description = "Step chart of the bucket of every distance: one each for near ones, wider ones farther.",
+          .panels = {chart},
+          .notes = {"Distances in one bucket share a bias. Half the buckets hold a distance each, the others ever "
+                    "more."}};
 }
 
 Figure draw_bias(const PictureInput& input) {
   const auto scheme = scheme_of(input);
   const int64_t distances = shown(input, *scheme, 160);
-  std::vector<Series> lines = lines_by_head(heads_of(input), distances, [&](int64_t head) {
+  std::vector<Series> lines = lines_by_head(input, distances, [&](int64_t head) {
     return bias_by_distance(*scheme, input.shape, input.layer, head, distances);
   });
   Chart chart{.x = {.title = "distance (tokens)"},
               .y = {.title = "added to the score"},
               .series = std::move(lines),
               .key = "bias"};
-  Figure figure = figure_of("bias", input.spec, "Bias by distance of " + scheme->spec(),
-                            "A line per head: what is added to a score, by the distance of query and key.");
-  figure.panels = {std::move(chart)};
-  figure.panel_height = 360;
-  figure.notes = {"Layer " + std::to_string(input.layer) + ", for a query without content."};
-  add_note(figure, of_model(input));
+  Figure figure{.title = "Bias by distance of " + scheme->spec(),
+                .description = "A line per head: what is added to a score, by the distance of query and key.",
+                .panels = {std::move(chart)},
+                .panel_height = 360,
+                .notes = {"Layer " + std::to_string(input.layer) + ", for a query without content."}};
+  note_example(figure, input, "seeded tables, not trained ones");
   return figure;
 }
 
 Figure draw_norms(const PictureInput& input) {
   const auto scheme = scheme_of(input);
   const int64_t distances = shown(input, *scheme, 64);
-  std::vector<Series> lines = lines_by_head(heads_of(input), distances, [&](int64_t head) {
+  std::vector<Series> lines = lines_by_head(input, distances, [&](int64_t head) {
     return vector_norms_by_distance(*scheme, input.shape, input.layer, head, distances);
   });
   Chart chart{.x = {.title = "distance (tokens)"},
@@ -236,12 +232,12 @@ Figure draw_norms(const PictureInput& input) {
     chart.series.resize(1);
     chart.series[0].name = "";
   }
-  Figure figure = figure_of("norms", input.spec, "Distance vectors of " + scheme->spec(),
-                            "Line chart of the length of the vector that a query meets at each distance.");
-  figure.panels = {std::move(chart)};
+  Figure figure{.title = "Distance vectors of " + scheme->spec(),
+                .description = "Line chart of the length of the vector that a query meets at each distance.",
+                .panels = {std::move(chart)}};
   figure.notes = {"A score gains scale · q · (the vector of its distance). Layer " + std::to_string(input.layer) +
                   (shared ? ", one table for all heads." : ".")};
-  add_note(figure, of_model(input));
+  note_example(figure, input, "seeded tables, not trained ones");
   return figure;
 }
 
@@ -253,64 +249,60 @@ Figure draw_prior(const PictureInput& input) {
     Grid map = weights_of_equal_scores(*scheme, input.shape, input.layer, head, positions);
     if (maps.empty() || map.values != maps.front().second.values) maps.emplace_back(head, std::move(map));
   }
-  Figure figure = figure_of("prior", input.spec, "Attention of " + scheme->spec() + " where all keys are alike",
-                            "Heat maps of attention weights, query by key, that mask and scheme give equal scores.");
+  Figure figure{.title = "Attention of " + scheme->spec() + " where all keys are alike",
+                .description = "Heat maps of attention weights, query by key, that mask and scheme give equal scores."};
   const bool one = maps.size() == 1;
   for (const auto& [head, map] : maps) {
-    HeatMap panel = map_of(map, one ? "" : head_name(head), one ? "weight" : "");
-    panel.key = "head-" + std::to_string(head);
+    HeatMap panel = map_of(map, head, one ? "weight" : "");
+    if (!one) panel.title = head_name(head);
     figure.panels.emplace_back(std::move(panel));
   }
-  arrange_heads(figure, maps.size(), 440, maps.size() > 4 ? 220 : 290);
+  arrange_heads(figure, 440, maps.size() > 4 ? 220 : 290);
   figure.notes = {
       one ? "Query t sees t + 1 keys, each with weight 1/(t + 1): all that a model without positions can tell "
             "order from. The same in every head."
           : "A panel per head; heads like the first are left out. Row t: the weights of query t."};
-  if (!one && param_of(*scheme, "slopes", "").empty()) add_note(figure, of_model(input));
+  if (!one && scheme->facts().param("slopes").empty()) note_example(figure, input, "seeded tables, not trained ones");
   return figure;
 }
 
 Figure draw_attention(const PictureInput& input) {
   const std::vector<int64_t> heads = heads_of(input);
-  const auto most = static_cast<size_t>(input.positions.value_or(48));
-  const auto ids = std::span(input.ids).first(std::min(most, input.ids.size()));
+  const std::span<const TokenId> ids = tokens_shown(input, 48);
+  const auto tokens = static_cast<int64_t>(ids.size());
   const std::vector<Grid> maps = attention_maps(input.model, input.session, ids, input.layer);
-  Figure figure =
-      figure_of("attention", input.spec, "Attention in layer " + std::to_string(input.layer) + " under " + input.spec,
-                "Heat maps of attention weights on a text, query by key, a panel per head.");
+  Figure figure{.title = "Attention in layer " + std::to_string(input.layer) + " under " + input.spec,
+                .description = "Heat maps of attention weights on a text, query by key, a panel per head."};
   // Early queries have few keys to choose from; they would leave the others pale.
   double full = 0.1;
   for (const int64_t head : heads)
-    for (int64_t i = std::min<int64_t>(4, static_cast<int64_t>(ids.size()) - 1); i < static_cast<int64_t>(ids.size());
-         ++i)
-      full = std::max(full, std::ranges::max(maps[static_cast<size_t>(head)][i]));
+    for (int64_t i = std::min<int64_t>(4, tokens - 1); i < tokens; ++i)
+      full = std::max(full, std::ranges::max(maps[head][i]));
   for (const int64_t head : heads) {
-    HeatMap panel = map_of(maps[static_cast<size_t>(head)], head_name(head), heads.size() == 1 ? "weight" : "");
+    HeatMap panel = map_of(maps[head], head, heads.size() == 1 ? "weight" : "");
+    panel.title = head_name(head);
     panel.most = full;
-    panel.key = "head-" + std::to_string(head);
     figure.panels.emplace_back(std::move(panel));
   }
-  arrange_heads(figure, heads.size(), 440, heads.size() > 4 ? 230 : 300);
-  figure.notes = {std::to_string(ids.size()) + " tokens. Full colour is a weight of " + fixed(full, 2) +
+  arrange_heads(figure, 440, heads.size() > 4 ? 230 : 300);
+  figure.notes = {std::to_string(tokens) + " tokens. Full colour is a weight of " + fixed(full, 2) +
                   " or more; each row sums to 1."};
   if (ids.size() < input.ids.size())
-    figure.notes.push_back("The first " + std::to_string(ids.size()) + " of " + std::to_string(input.ids.size()) +
+    figure.notes.push_back("The first " + std::to_string(tokens) + " of " + std::to_string(input.ids.size()) +
                            " tokens.");
   return figure;
 }
 
 Figure draw_distances(const PictureInput& input) {
+  const std::span<const TokenId> ids = tokens_shown(input, 1024);
   const std::vector<int64_t> heads = heads_of(input);
-  const auto full = static_cast<size_t>(input.positions.value_or(1024));
-  const auto ids = std::span(input.ids).first(std::min(full, input.ids.size()));
   const std::vector<Grid> maps = attention_maps(input.model, input.session, ids, input.layer);
-  Figure figure =
-      figure_of("distance", input.spec,
-                "How far attention reaches in layer " + std::to_string(input.layer) + " under " + input.spec,
-                "Bar charts, a panel per head: the share of attention weight by distance, in stretches that "
-                "double.");
+  Figure figure{.title = "How far attention reaches in layer " + std::to_string(input.layer) + " under " + input.spec,
+                .description =
+                    "Bar charts, a panel per head: the share of attention weight by distance, in stretches "
+                    "that double."};
   for (const int64_t head : heads) {
-    const DistanceShares found = shares_by_distance(maps[static_cast<size_t>(head)]);
+    const DistanceShares found = shares_by_distance(maps[head]);
     std::vector<std::string> labels;
     for (const int64_t first : found.first) labels.push_back(std::to_string(first) + (first > 1 ? "+" : ""));
     Chart chart = bar_chart(head_name(head) + ": mean " + fixed(found.mean_distance, 1), "distance (tokens)",
@@ -320,7 +312,7 @@ Figure draw_distances(const PictureInput& input) {
     chart.key = "head-" + std::to_string(head);
     figure.panels.emplace_back(std::move(chart));
   }
-  arrange_heads(figure, heads.size(), 320, 210);
+  arrange_heads(figure, 320, 210);
   figure.notes = {std::to_string(ids.size()) + " tokens; over all queries. \"8+\" is distances 8 to 15."};
   return figure;
 }
@@ -328,21 +320,20 @@ Figure draw_distances(const PictureInput& input) {
 Figure draw_loss(const PictureInput& input) {
   const int64_t window = input.session.capacity;
   const LossCurve curve = loss_by_position(input.model, input.session, input.ids, window, 64, input.progress);
-  Series line{.x = curve.position, .y = curve.mean, .low = curve.low, .high = curve.high};
+  const Series line{.x = curve.position, .y = curve.mean, .low = curve.low, .high = curve.high};
   const auto length = static_cast<double>(input.shape.trained_length);
-  Chart chart{.x = {.title = "position (tokens)"},
-              .y = {.title = "loss (nats per token)"},
-              .series = {std::move(line)},
-              .markers = {{.at = length, .label = "trained length " + fixed(length, 0)}},
-              .key = "loss"};
-  Figure figure =
-      figure_of("loss", input.spec, "Loss by position under " + input.spec,
-                "Line chart of the mean loss of the next token by the position it is read from, with a band "
-                "of one standard error.");
-  figure.panels = {std::move(chart)};
-  figure.notes = {std::to_string(curve.windows) + (curve.windows == 1 ? " window of " : " windows of ") +
-                  std::to_string(window) + " tokens; means of stretches, with one standard error."};
-  return figure;
+  const Chart chart{.x = {.title = "position (tokens)"},
+                    .y = {.title = "loss (nats per token)"},
+                    .series = {line},
+                    .markers = {{.at = length, .label = "trained length " + fixed(length, 0)}},
+                    .key = "loss"};
+  return {.title = "Loss by position under " + input.spec,
+          .description =
+              "Line chart of the mean loss of the next token by the position it is read from, with a band of "
+              "one standard error.",
+          .panels = {chart},
+          .notes = {std::to_string(curve.windows) + (curve.windows == 1 ? " window of " : " windows of ") +
+                    std::to_string(window) + " tokens; means of stretches, with one standard error."}};
 }
 
 }  // namespace ordinal

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "study/random_numbers.h"
+#include "base/random_numbers.h"
 
 namespace ordinal {
 namespace {
@@ -14,17 +14,13 @@ namespace {
 constexpr int kRounds = 80;
 constexpr int64_t kSpare = 6;
 
-double product(std::span<const double> a, std::span<const double> b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
 Grid centred(const Grid& table) {
   Grid x = table;
   for (int64_t c = 0; c < x.cols; ++c) {
     double mean = 0;
-    for (int64_t r = 0; r < x.rows; ++r) mean += x[r][static_cast<size_t>(c)];
+    for (int64_t r = 0; r < x.rows; ++r) mean += x[r][c];
     mean /= static_cast<double>(x.rows);
-    for (int64_t r = 0; r < x.rows; ++r) x[r][static_cast<size_t>(c)] -= mean;
+    for (int64_t r = 0; r < x.rows; ++r) x[r][c] -= mean;
   }
   return x;
 }
@@ -48,7 +44,7 @@ void make_orthonormal(Grid& directions) {
 Grid project(const Grid& x, const Grid& directions) {
   Grid places(directions.rows, x.rows);
   for (int64_t i = 0; i < directions.rows; ++i)
-    for (int64_t r = 0; r < x.rows; ++r) places[i][static_cast<size_t>(r)] = product(directions[i], x[r]);
+    for (int64_t r = 0; r < x.rows; ++r) places[i][r] = product(directions[i], x[r]);
   return places;
 }
 
@@ -67,25 +63,23 @@ Components principal_components(const Grid& table, int64_t count) {
     for (int64_t i = 0; i < directions.rows; ++i) {
       std::ranges::fill(directions[i], 0.0);
       for (int64_t r = 0; r < x.rows; ++r)
-        for (size_t c = 0; c < directions[i].size(); ++c)
-          directions[i][c] += places[i][static_cast<size_t>(r)] * x[r][c];
+        for (size_t c = 0; c < directions[i].size(); ++c) directions[i][c] += places[i][r] * x[r][c];
     }
   }
   make_orthonormal(directions);
   Grid places = project(x, directions);
 
-  std::vector<int64_t> order(static_cast<size_t>(directions.rows));
+  std::vector<int64_t> order(directions.rows);
   std::iota(order.begin(), order.end(), int64_t{0});
   const auto square = [&](int64_t i) { return product(places[i], places[i]); };
   std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return square(a) > square(b); });
   Components result;
   result.scores = Grid(x.rows, count);
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t from = order[static_cast<size_t>(i)];
+    const int64_t from = order[i];
     const auto direction = directions[from];
     const double greatest = *std::ranges::max_element(direction, {}, [](double value) { return std::abs(value); });
-    for (int64_t r = 0; r < x.rows; ++r)
-      result.scores[r][static_cast<size_t>(i)] = places[from][static_cast<size_t>(r)] * (greatest < 0 ? -1 : 1);
+    for (int64_t r = 0; r < x.rows; ++r) result.scores[r][i] = places[from][r] * (greatest < 0 ? -1 : 1);
     result.singular_values.push_back(std::sqrt(square(from)));
     result.shares.push_back(total > 0 ? square(from) / total : 0);
   }

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <string>
 
+#include "base/random_numbers.h"
 #include "ordinal/error.h"
-#include "study/random_numbers.h"
 
 namespace ordinal {
 namespace {
@@ -20,20 +20,16 @@ Rows one_row(std::vector<float>& row) {
 }
 
 std::vector<int64_t> first_positions(int64_t count) {
-  std::vector<int64_t> positions(static_cast<size_t>(count));
+  std::vector<int64_t> positions(count);
   std::iota(positions.begin(), positions.end(), int64_t{0});
   return positions;
-}
-
-double product(std::span<const double> a, std::span<const double> b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
 // A query of one head at a position, as attention would see it: through transform_query_key, cut out of its row.
 std::vector<float> query_at(const PositionScheme& scheme, const AttentionShape& shape, int64_t layer, int64_t head,
                             int64_t position, const std::vector<float>& content) {
-  std::vector<float> q(static_cast<size_t>(shape.n_heads * shape.head_dim));
-  std::vector<float> k(static_cast<size_t>(shape.n_kv_heads * shape.head_dim));
+  std::vector<float> q(shape.n_heads * shape.head_dim);
+  std::vector<float> k(shape.n_kv_heads * shape.head_dim);
   const auto place = q.begin() + head * shape.head_dim;
   std::copy(content.begin(), content.end(), place);
   scheme.transform_query_key(layer, {&position, 1}, one_row(q), one_row(k));
@@ -54,11 +50,13 @@ std::vector<float> added_scores(const PositionScheme& scheme, const AttentionSha
   return scores;
 }
 
-std::vector<float> no_content(const AttentionShape& shape) {
-  return std::vector<float>(static_cast<size_t>(shape.head_dim));
-}
+std::vector<float> no_content(const AttentionShape& shape) { return std::vector<float>(shape.head_dim); }
 
 }  // namespace
+
+double product(std::span<const double> a, std::span<const double> b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
 
 void require_positions(const PositionScheme& scheme, int64_t positions) {
   if (positions <= scheme.max_positions()) return;
@@ -71,7 +69,7 @@ Grid embedding_rows(const PositionScheme& scheme, int64_t d_model, int64_t posit
   require_positions(scheme, positions);
   Grid rows(positions, d_model);
   for (int64_t p = 0; p < positions; ++p) {
-    std::vector<float> x(static_cast<size_t>(d_model));
+    std::vector<float> x(d_model);
     scheme.add_to_embedding({&p, 1}, one_row(x));
     std::ranges::copy(x, rows[p].begin());
   }
@@ -85,7 +83,7 @@ std::vector<double> similarity_by_distance(const Grid& rows) {
     double sum = 0;
     int64_t pairs = 0;
     for (int64_t p = 0; p + k < rows.rows; ++p) {
-      const double lengths_product = lengths[static_cast<size_t>(p)] * lengths[static_cast<size_t>(p + k)];
+      const double lengths_product = lengths[p] * lengths[p + k];
       if (lengths_product == 0) continue;
       sum += product(rows[p], rows[p + k]) / lengths_product;
       ++pairs;
@@ -98,7 +96,7 @@ std::vector<double> similarity_by_distance(const Grid& rows) {
 std::vector<double> score_by_distance_of_ones(const PositionScheme& scheme, const AttentionShape& shape, int64_t layer,
                                               int64_t distances) {
   require_positions(scheme, distances);
-  const std::vector<float> ones(static_cast<size_t>(shape.head_dim), 1.0f);
+  const std::vector<float> ones(shape.head_dim, 1.0f);
   const std::vector<float> key = query_at(scheme, shape, layer, 0, 0, ones);  // keys of ones turn as queries do
   std::vector<double> curve;
   for (int64_t k = 0; k < distances; ++k) {
@@ -123,8 +121,7 @@ std::vector<double> cosines_with_words(const Grid& rows, int64_t words, uint64_t
   for (int64_t w = 0; w < words; ++w) {
     for (double& channel : word) channel = random.normal();
     const double length = std::sqrt(product(word, word));
-    for (int64_t p = 0; p < rows.rows; ++p)
-      cosines.push_back(product(word, rows[p]) / (length * lengths[static_cast<size_t>(p)]));
+    for (int64_t p = 0; p < rows.rows; ++p) cosines.push_back(product(word, rows[p]) / (length * lengths[p]));
   }
   return cosines;
 }
@@ -132,20 +129,20 @@ std::vector<double> cosines_with_words(const Grid& rows, int64_t words, uint64_t
 std::vector<TurningPair> turning_pairs(const PositionScheme& scheme, const AttentionShape& shape, int64_t layer) {
   require_positions(scheme, 2);
   std::vector<TurningPair> pairs;
-  std::vector<bool> known(static_cast<size_t>(shape.head_dim), false);
+  std::vector<bool> known(shape.head_dim, false);
   for (int64_t c = 0; c < shape.head_dim; ++c) {
-    if (known[static_cast<size_t>(c)]) continue;
+    if (known[c]) continue;
     // A unit vector along channel c, one position on: what it gained elsewhere is its partner's.
     std::vector<float> unit = no_content(shape);
-    unit[static_cast<size_t>(c)] = 1;
+    unit[c] = 1;
     const std::vector<float> turned = query_at(scheme, shape, layer, 0, 1, unit);
     for (int64_t other = 0; other < shape.head_dim; ++other) {
-      const double sine = static_cast<double>(turned[static_cast<size_t>(other)]);
+      const double sine = static_cast<double>(turned[other]);
       if (other == c || sine == 0) continue;
-      const double cosine = static_cast<double>(turned[static_cast<size_t>(c)]);
+      const double cosine = static_cast<double>(turned[c]);
       pairs.push_back(
           {.first = c, .second = other, .frequency = std::atan2(sine, cosine), .magnitude = std::hypot(sine, cosine)});
-      known[static_cast<size_t>(other)] = true;
+      known[other] = true;
     }
   }
   return pairs;
@@ -180,7 +177,7 @@ std::vector<double> vector_norms_by_distance(const PositionScheme& scheme, const
   std::vector<double> squares(at_zero.size());
   for (int64_t c = 0; c < shape.head_dim; ++c) {
     std::vector<float> unit = no_content(shape);
-    unit[static_cast<size_t>(c)] = 1;
+    unit[c] = 1;
     const std::vector<float> scores = added_scores(scheme, shape, layer, head, distances - 1, unit);
     for (size_t j = 0; j < scores.size(); ++j) {
       const double number =
@@ -196,7 +193,7 @@ std::vector<double> table_row_by_distance(std::string_view spec, AttentionShape 
                                           int64_t distances) {
   shape.n_layers = shape.n_heads = shape.n_kv_heads = 1;
   shape.length = std::max(shape.length, distances);
-  std::vector<float> numbers(static_cast<size_t>(rows));
+  std::vector<float> numbers(rows);
   std::iota(numbers.begin(), numbers.end(), 0.0f);
   const TensorView table{.name = "attn_rel_b.weight",
                          .dtype = Dtype::f32,

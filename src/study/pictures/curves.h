@@ -22,6 +22,8 @@ struct Grid {
   }
 };
 
+double product(std::span<const double> a, std::span<const double> b);
+
 // PE [positions, d_model]: what add_to_embedding makes of zeros. Throws Error when the scheme ends before.
 Grid embedding_rows(const PositionScheme& scheme, int64_t d_model, int64_t positions);
 

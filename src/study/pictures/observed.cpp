@@ -22,12 +22,12 @@ std::vector<Grid> attention_maps(const std::shared_ptr<const Model>& model, Sess
         "the attention of " + std::to_string(tokens) + " tokens is too much to keep",
         "at most " + std::to_string(kMostWeights) + " weights over " + std::to_string(config.n_heads) + " heads",
         std::to_string(tokens) + " x " + std::to_string(tokens) + " a head", "a smaller --positions");
-  std::vector<Grid> maps(static_cast<size_t>(config.n_heads), Grid(tokens, tokens));
+  std::vector<Grid> maps(config.n_heads, Grid(tokens, tokens));
   // Several threads at once, but each row of a head comes once. A row sees as many keys as its place says.
   options.observer = [&](const Observed& seen) {
     if (seen.name != "weights" || seen.layer != layer) return;
     const std::span<const float> row = seen.rows[0];
-    std::ranges::copy(row, maps[static_cast<size_t>(seen.head)][seen.rows.cols - 1].begin());
+    std::ranges::copy(row, maps[seen.head][seen.rows.cols - 1].begin());
   };
   Session session(model, options);
   session.evaluate(ids);
@@ -41,9 +41,9 @@ DistanceShares shares_by_distance(const Grid& attention) {
   double total = 0;
   for (int64_t i = 0; i < attention.rows; ++i)
     for (int64_t j = 0; j <= i; ++j) {
-      const double weight = attention[i][static_cast<size_t>(j)];
+      const double weight = attention[i][j];
       const auto stretch = std::ranges::upper_bound(result.first, i - j) - result.first.begin() - 1;
-      result.shares[static_cast<size_t>(stretch)] += weight;
+      result.shares[stretch] += weight;
       result.mean_distance += weight * static_cast<double>(i - j);
       total += weight;
     }
@@ -56,7 +56,7 @@ DistanceShares shares_by_distance(const Grid& attention) {
 
 LossCurve loss_by_position(const std::shared_ptr<const Model>& model, const SessionOptions& options,
                            std::span<const TokenId> ids, int64_t window, int64_t stretches,
-                           const std::function<void(int64_t done, int64_t total)>& note) {
+                           const OnProgress& progress) {
   const int64_t windows = window < 2 ? 0 : static_cast<int64_t>(ids.size()) / window;
   if (windows < 1)
     throw Error("the text is too short for a curve of loss by position",
@@ -64,22 +64,23 @@ LossCurve loss_by_position(const std::shared_ptr<const Model>& model, const Sess
                 std::to_string(ids.size()) + " tokens, a window of " + std::to_string(window),
                 "a longer text (-f FILE), or a smaller --positions");
   stretches = std::clamp<int64_t>(stretches, 1, window - 1);
-  std::vector<double> count(static_cast<size_t>(stretches)), sum(count.size()), squares(count.size());
+  std::vector<double> count(stretches), sum(count.size()), squares(count.size());
   Session session(model, options);
   for (int64_t w = 0; w < windows; ++w) {
     session.rewind(0);
-    const auto text = ids.subspan(static_cast<size_t>(w * window), static_cast<size_t>(window));
+    const auto text = ids.subspan(w * window, window);
     session.evaluate_all(text.first(text.size() - 1), [&](int64_t row, std::span<const float> logits) {
-      const double loss = -log_probability(logits, text[static_cast<size_t>(row + 1)]);
+      const double loss = -log_probability(logits, text[row + 1]);
       const auto stretch = static_cast<size_t>(row * stretches / (window - 1));
       count[stretch] += 1;
       sum[stretch] += loss;
       squares[stretch] += loss * loss;
     });
-    note(w + 1, windows);
+    if (progress) progress(w + 1, windows);
   }
 
-  LossCurve curve{.position = {}, .mean = {}, .low = {}, .high = {}, .windows = windows};
+  LossCurve curve;
+  curve.windows = windows;
   for (size_t s = 0; s < count.size(); ++s) {
     // Rows with row * stretches / (window - 1) == s.
     const auto first_row = [&](size_t stretch) {

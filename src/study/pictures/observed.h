@@ -8,6 +8,7 @@
 
 #include "ordinal/session.h"
 #include "study/pictures/curves.h"
+#include "study/scoring.h"
 
 namespace ordinal {
 
@@ -29,10 +30,9 @@ struct LossCurve {
   std::vector<double> position, mean, low, high;  // middle of each stretch; the mean and one standard error around it
   int64_t windows = 0;
 };
-// Positions 0 .. window - 2 in `stretches` stretches. Whole windows only, at least one; `note` hears how many are done
-// and may throw.
+// Positions 0 .. window - 2 in `stretches` stretches. Whole windows only, at least one; `progress` hears how many
+// are done.
 LossCurve loss_by_position(const std::shared_ptr<const Model>& model, const SessionOptions& options,
-                           std::span<const TokenId> ids, int64_t window, int64_t stretches,
-                           const std::function<void(int64_t done, int64_t total)>& note);
+                           std::span<const TokenId> ids, int64_t window, int64_t stretches, const OnProgress& progress);
 
 }  // namespace ordinal

@@ -3,28 +3,28 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 
+#include "base/words.h"
 #include "ordinal/error.h"
-#include "report/text.h"
-#include "study/pictures/example_tables.h"
+#include "position/scheme.h"
 
 namespace ordinal {
 namespace {
 
-constexpr std::string_view kEmbedding = " learned hierarchical sinusoidal ";
+constexpr std::string_view kEmbedding = " @embedding -index -normalized ";
 
 constexpr Picture kPictures[] = {
-    {"heatmap", " learned hierarchical sinusoidal index normalized ",
-     "what is added to the embedding, a row of cells per dimension", false, draw_heat_map},
+    {"heatmap", " @embedding ", "what is added to the embedding, a row of cells per dimension", false, draw_heat_map},
     {"waveforms", kEmbedding, "the first dimensions along the positions", false, draw_waveforms},
     {"wavelengths", " rope ", "how far each pair of channels turns, plain and under every scaling", false,
      draw_wavelengths},
     {"slopes", " alibi ", "the slope of each head", false, draw_slopes},
     {"buckets", " t5_bias ", "which bucket a distance falls into", false, draw_buckets},
-    {"bias", " alibi t5_bias relative_bias xl ", "what is added to a score, by distance and head", false, draw_bias},
+    {"bias", " @scores -shaw ", "what is added to a score, by distance and head", false, draw_bias},
     {"norms", " shaw xl ", "the length of the vector of each distance", false, draw_norms},
-    {"prior", " none alibi t5_bias relative_bias xl ", "attention weights where all keys are alike", false, draw_prior},
-    {"similarity", " learned hierarchical sinusoidal rope ",
+    {"prior", " none @scores -shaw ", "attention weights where all keys are alike", false, draw_prior},
+    {"similarity", " @embedding @q -index -normalized -xl ",
      "how alike two positions are, by distance, and where it rises", false, draw_similarity},
     {"circle", " sinusoidal rope ", "the motion of one pair of channels", false, draw_circle},
     {"counter", " sinusoidal ", "the signs of the sines beside a binary counter", false, draw_counter},
@@ -35,8 +35,17 @@ constexpr Picture kPictures[] = {
     {"loss", "*", "loss by position on a text", true, draw_loss},
 };
 
-bool fits(const Picture& picture, const std::string& scheme) {
-  return picture.schemes == "*" || picture.schemes.find(" " + scheme + " ") != std::string_view::npos;
+bool fits(const Picture& picture, const SchemeInfo& scheme) {
+  if (picture.schemes == "*") return true;
+  const auto names = [&](const std::string& word) {
+    return picture.schemes.find(" " + word + " ") != std::string_view::npos;
+  };
+  const std::string name(scheme.name);
+  if (names(name) || names("-" + name)) return names(name);
+  std::istringstream hooks{std::string(scheme.acts_on)};
+  for (std::string hook; hooks >> hook;)
+    if (names("@" + hook.substr(0, hook.find(',')))) return true;
+  return false;
 }
 
 }  // namespace
@@ -44,33 +53,28 @@ bool fits(const Picture& picture, const std::string& scheme) {
 std::span<const Picture> pictures() { return kPictures; }
 
 const Picture& find_picture(std::string_view kind, std::string_view spec) {
-  const std::string scheme = parse_position_spec(spec.substr(0, spec.find(';'))).name;
-  std::string names;
+  const SchemeInfo& scheme = scheme_info(parse_position_spec(spec.substr(0, spec.find(';'))).name);
+  std::vector<std::string_view> names;
   for (const Picture& picture : kPictures) {
     if (!fits(picture, scheme)) continue;
     if (kind.empty() || kind == picture.name) return picture;
-    names += (names.empty() ? "" : ", ") + std::string(picture.name);
+    names.push_back(picture.name);
   }
-  throw Error("there is no picture '" + report::escaped(kind) + "' of position scheme '" + scheme + "'", names,
-              report::escaped(kind), "leave --kind out for the scheme's own picture");
+  throw Error("there is no picture '" + escaped(kind) + "' of position scheme '" + std::string(scheme.name) + "'",
+              joined(names), escaped(kind), "leave --kind out for the scheme's own picture");
 }
 
 std::shared_ptr<const PositionScheme> make_picture_scheme(const PictureInput& input, const AttentionShape& shape,
                                                           const std::string& spec) {
   if (input.model)
     return make_position_scheme(spec, shape, [&](std::string_view name) { return input.model->file().find(name); });
-  if (input.example) return make_position_scheme(spec, shape, ExampleTables(spec, shape).lookup());
-  std::string lacking;
-  try {
-    return make_position_scheme(spec, shape, [&](std::string_view name) -> const TensorView* {
-      lacking += (lacking.empty() ? "" : ", ") + std::string(name);
-      return nullptr;
-    });
-  } catch (const Error&) {
-    if (lacking.empty()) throw;
+  const std::vector<SchemeTable> tables = made_up_tables(spec, shape);
+  if (!tables.empty() && !input.example) {
+    const std::string lacking = joined(tables, ", ", &SchemeTable::name);
+    throw Error("a picture of " + escaped(spec) + " needs tensors, and there is no model", lacking, "no -m",
+                "-m MODEL with these tensors, or --example for made-up ones");
   }
-  throw Error("a picture of " + report::escaped(spec) + " needs tensors, and there is no model", lacking, "no -m",
-              "-m MODEL with these tensors, or --example for made-up ones");
+  return make_position_scheme(spec, shape, lookup_in(tables));
 }
 
 std::vector<int64_t> heads_of(const PictureInput& input) {
@@ -79,26 +83,26 @@ std::vector<int64_t> heads_of(const PictureInput& input) {
     throw Error("there is no head " + std::to_string(*input.head), "heads 0 to " + std::to_string(count - 1),
                 "--head " + std::to_string(*input.head));
   if (input.head) return {*input.head};
-  std::vector<int64_t> heads(static_cast<size_t>(count));
+  std::vector<int64_t> heads(count);
   std::iota(heads.begin(), heads.end(), int64_t{0});
   return heads;
 }
 
 std::vector<double> count_from(double first, int64_t count) {
-  std::vector<double> numbers(static_cast<size_t>(count));
+  std::vector<double> numbers(count);
   std::iota(numbers.begin(), numbers.end(), first);
   return numbers;
 }
 
-Figure figure_of(const std::string& kind, const std::string& spec, std::string title, std::string description) {
-  std::string id = "ordinal-" + kind + "-";
-  for (const char c : spec) id += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
-  return {.id = std::move(id), .title = std::move(title), .description = std::move(description)};
+Figure draw_picture(const Picture& picture, const PictureInput& input) {
+  Figure figure = picture.draw(input);
+  figure.id = "ordinal-" + std::string(picture.name) + "-";
+  for (const char c : input.spec) figure.id += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
+  return figure;
 }
 
-std::string param_of(const PositionScheme& scheme, std::string_view key, std::string_view otherwise) {
-  const auto param = std::ranges::find(scheme.facts().params, key, &SchemeParam::key);
-  return param == scheme.facts().params.end() ? std::string(otherwise) : param->value;
+void note_example(Figure& figure, const PictureInput& input, const std::string& what) {
+  if (input.example) figure.notes.push_back("An example: " + what + ".");
 }
 
 Chart bar_chart(std::string title, std::string x_title, std::string y_title, std::vector<std::string> labels,

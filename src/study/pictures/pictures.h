@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +12,7 @@
 #include "ordinal/model.h"
 #include "ordinal/session.h"
 #include "results/figure.h"
+#include "study/scoring.h"
 
 namespace ordinal {
 
@@ -28,12 +28,14 @@ struct PictureInput {
   std::optional<int64_t> head;  // all of them
   SessionOptions session = {};  // for pictures of a text
   std::vector<TokenId> ids = {};
-  std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
+  OnProgress progress = {};
 };
 
 struct Picture {
   std::string_view name;
-  std::string_view schemes;  // names with blanks around them; "*" for all
+  // Blanks around each: "@scores" all that act on scores, and so on (SchemeInfo::acts_on), "-shaw" but for this one,
+  // "rope" this one too; "*" all.
+  std::string_view schemes;
   std::string_view summary;
   bool needs_text;  // and so a model
   Figure (*draw)(const PictureInput& input);
@@ -45,6 +47,9 @@ std::span<const Picture> pictures();
 // The picture called `kind` ("": the scheme's own) of the scheme that `spec` begins with. Throws Error, listing those
 // that the scheme has.
 const Picture& find_picture(std::string_view kind, std::string_view spec);
+
+// With an id of its own, by which several can share a page.
+Figure draw_picture(const Picture& picture, const PictureInput& input);
 
 // For the functions that draw: a scheme over the tensors of a model, of examples, or none. `shape` and `spec` may
 // differ from the input's. Throws Error for tensors that nothing gives.
@@ -71,8 +76,7 @@ Figure draw_loss(const PictureInput& input);
 // Shared by them.
 std::vector<int64_t> heads_of(const PictureInput& input);     // the one asked for, or all
 std::vector<double> count_from(double first, int64_t count);  // first, first + 1, ...
-Figure figure_of(const std::string& kind, const std::string& spec, std::string title, std::string description);
-std::string param_of(const PositionScheme& scheme, std::string_view key, std::string_view otherwise);
+void note_example(Figure& figure, const PictureInput& input, const std::string& what);
 
 // A chart with a bar for each label.
 Chart bar_chart(std::string title, std::string x_title, std::string y_title, std::vector<std::string> labels,

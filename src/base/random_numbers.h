@@ -1,4 +1,4 @@
-// random_numbers.h: numbers that are the same everywhere for one seed, for samples, checks and example tables.
+// random_numbers.h: numbers that are the same everywhere for one seed, for samples, checks and made-up tables.
 #pragma once
 
 #include <cmath>
