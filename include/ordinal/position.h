@@ -140,7 +140,8 @@ struct PositionSpec {
 PositionSpec parse_position_spec(std::string_view text);
 
 // The specs of a list with commas: "rope:theta=10000,factor=2,alibi" holds two. A piece "key=value", or one that begins
-// with a digit (a layer), goes on with the spec before it. Throws Error for an empty piece or one with no spec before.
+// with a digit (a layer), goes on with the spec before it. Throws Error where a piece is empty, or begins no known
+// spec.
 std::vector<std::string> split_position_list(std::string_view text);
 
 // `spec` with every "native" in it, first or for some layers, replaced by the native spec. Throws Error when that

@@ -13,13 +13,6 @@
 namespace ordinal::cli {
 namespace {
 
-template <class Parse>
-auto all_of(const std::string& list, Parse parse) {
-  std::vector<decltype(parse(list))> values;
-  for (const std::string& item : split_list(list)) values.push_back(parse(item));
-  return values;
-}
-
 std::string table_of(const std::vector<Measured>& rows) {
   std::vector<std::vector<std::string>> cells = {{"shape", "kind", "kv", "isa", "threads", "depth", "prompt",
                                                   "prefill t/s", "GFLOP/s", "of peak", "seqs", "decode t/s", "GB/s",
@@ -36,30 +29,37 @@ std::string table_of(const std::vector<Measured>& rows) {
 
 struct BenchCommand {
   ModelOptions model;
-  std::string shape, dtype = "f32", kv_dtype = "f32", threads = std::to_string(available_threads());
-  std::string prompt = "512", depth = "0", sequences = "1";
+  std::vector<std::string> shapes, dtypes = {"f32"}, kv_dtypes = {"f32"};
+  std::vector<int64_t> threads = {available_threads()}, prompts = {512}, depths = {0}, sequences = {1};
   int64_t decode = 128, repeats = 5;
   bool json = false, quiet = false;
 };
 
-void define(Parser& parser, BenchCommand& o, const std::string& shapes) {
+void define(Parser& parser, BenchCommand& o) {
   o.model.add_to(parser);
-  parser.option("--shape", "LIST", o.shape, "random weights of a shape in place of a model: " + shapes);
-  parser.option("--dtype", "LIST", o.dtype,
-                "kinds of the random weights: f32, f16, bf16, q8_0, q4_0; each model is made once [default: f32]");
-  parser.option("--kv-dtype", "LIST", o.kv_dtype,
-                "kinds that keys and values are kept in: f32, f16, bf16 [default: f32]");
-  parser.option("-p,--prompt", "LIST", o.prompt, "tokens of the prompt [default: 512]");
+  parser.list("--shape", o.shapes,
+              "random weights of a shape in place of a model: " + joined(bench_shapes(), ", ", &BenchShape::name));
+  parser.list("--dtype", o.dtypes,
+              "kinds of the random weights: f32, f16, bf16, q8_0, q4_0; each model is made once [default: f32]");
+  parser.list("--kv-dtype", o.kv_dtypes, "kinds that keys and values are kept in: f32, f16, bf16 [default: f32]");
+  parser.list("-p,--prompt", o.prompts, "tokens of the prompt [default: 512]");
   parser.option("-n,--new-tokens", "N", o.decode, "tokens decoded one at a time [default: 128]");
-  parser.option("-d,--depth", "LIST", o.depth,
-                "tokens in the cache before either; their keys and values are random numbers, not evaluated: what they "
-                "are makes no difference to the time [default: 0]");
-  parser.option("-s,--sequences", "LIST", o.sequences,
-                "sequences decoded side by side, one token of each in a pass; decode t/s counts all [default: 1]");
-  parser.option("-t,--threads", "LIST", o.threads, "numbers of threads [default: all processors]");
+  parser.list("-d,--depth", o.depths,
+              "tokens in the cache before either; their keys and values are random numbers, not evaluated: what they "
+              "are makes no difference to the time [default: 0]");
+  parser.list("-s,--sequences", o.sequences,
+              "sequences decoded side by side, one token of each in a pass; decode t/s counts all [default: 1]");
+  parser.list("-t,--threads", o.threads, "numbers of threads [default: all processors]");
   parser.option("--repeats", "N", o.repeats, "runs; the median counts [default: 5]");
   parser.flag("--json", o.json, "an array of objects, one per row");
   parser.flag("-q,--quiet", o.quiet, "no notes on standard error");
+}
+
+template <class Parse>
+auto all_of(const std::vector<std::string>& names, Parse parse) {
+  std::vector<decltype(parse(names.front()))> values;
+  for (const std::string& name : names) values.push_back(parse(name));
+  return values;
 }
 
 // One combination of the lists for a model. A cache too large for this machine is refused before it is made.
@@ -89,51 +89,48 @@ struct Runner {
 
 int run_bench(Arguments arguments) {
   BenchCommand o;
-  const std::string shapes = joined(bench_shapes(), ", ", &BenchShape::name);
   Parser parser("bench",
                 "Measures prefill and decode, beside what this machine's memory, multiply-add and integer units give. "
                 "Where an option takes a LIST, as 1,2, every combination has a row. GB/s counts the weights, keys and "
                 "values that a decoded token reads; attn GB/s is attention alone.",
                 "ordinal bench --shape gpt2,llama --dtype bf16,q8_0 -d 0,512 -t 1,2");
-  define(parser, o, shapes);
+  define(parser, o);
   if (!parser.parse(arguments)) return 0;
-  if (!o.shape.empty() && o.model.model)
+  const bool made_up = !o.shapes.empty();
+  if (made_up && o.model.model)
     throw UsageError{"a shape and a model are both given\n  expected: one of --shape and -m", ""};
+  if (made_up)
+    parser.idle({"--vocab"}, "random weights have no tokenizer");
+  else
+    parser.idle({"--dtype"}, "a model's weights are measured as they are, other kinds with --shape");
 
-  const Notes notes(o.quiet);
-  const std::vector<int64_t> threads = parse_integers(o.threads, "-t"), prompts = parse_integers(o.prompt, "-p"),
-                             depths = parse_integers(o.depth, "-d"), sequences = parse_integers(o.sequences, "-s");
-  for (const int64_t count : threads)
-    if (count < 1 || count > 1024)
-      throw Error("the number of threads makes no sense", "1 to 1024", std::to_string(count));
-  for (const std::vector<int64_t>& counts : {prompts, depths, {o.decode}})
-    for (const int64_t count : counts)
-      if (count < 0 || count > int64_t{1} << 40)
-        throw Error("a number of tokens is out of range", "0 to 2^40", std::to_string(count));
-  for (const int64_t count : sequences) check_range("the number of sequences", count, 1, 1024);
-  if (o.repeats < 1 || o.repeats > 1000)
-    throw Error("the number of repeats makes no sense", "1 to 1000", std::to_string(o.repeats));
-  const std::vector<Dtype> kv_dtypes = all_of(o.kv_dtype, kv_dtype_from_name);
-  const std::vector<Dtype> dtypes = o.shape.empty() ? std::vector<Dtype>(1) : all_of(o.dtype, dtype_from_name);
-  const std::vector<std::string> names = o.shape.empty() ? std::vector{model_path(o.model)} : split_list(o.shape);
-  if (!o.shape.empty())
-    for (const std::string& name : names)
-      if (std::ranges::find(bench_shapes(), name, &BenchShape::name) == bench_shapes().end())
-        throw Error("there is no shape '" + report::escaped(name) + "' to measure", shapes, report::escaped(name));
+  const Notes notes = parser.notes(o.quiet);
+  for (const int64_t count : o.threads) check_range("the number of threads (-t)", count, 1, kMostThreads);
+  for (const std::vector<int64_t>& counts : {o.prompts, o.depths, {o.decode}})
+    for (const int64_t count : counts) check_range("a number of tokens", count, 0, int64_t{1} << 40);
+  for (const int64_t count : o.sequences) check_range("the number of sequences", count, 1, 1024);
+  check_range("the number of repeats", o.repeats, 1, 1000);
+  const std::vector<Dtype> kv_dtypes = all_of(o.kv_dtypes, kv_dtype_from_name);
+  const std::vector<Dtype> dtypes = made_up ? all_of(o.dtypes, dtype_from_name) : std::vector<Dtype>(1);
+  const std::vector<std::string> names = made_up ? o.shapes : std::vector{model_path(o.model)};
+  for (const std::string& name : o.shapes)
+    if (std::ranges::find(bench_shapes(), name, &BenchShape::name) == bench_shapes().end())
+      throw Error("there is no shape '" + escaped(name) + "' to measure",
+                  joined(bench_shapes(), ", ", &BenchShape::name), escaped(name));
 
   Runner runner{.notes = notes};
-  runner.only = names.size() * dtypes.size() * kv_dtypes.size() * threads.size() * depths.size() * prompts.size() *
-                    sequences.size() ==
+  runner.only = names.size() * dtypes.size() * kv_dtypes.size() * o.threads.size() * o.depths.size() *
+                    o.prompts.size() * o.sequences.size() ==
                 1;
   for (const std::string& name : names)
     for (const Dtype dtype : dtypes) {
       const std::shared_ptr<const Model> model =
-          o.shape.empty() ? open_model(o.model, notes).model : make_bench_model(name, dtype);
+          made_up ? make_bench_model(name, dtype) : open_model(o.model, notes).model;
       for (const Dtype kv_dtype : kv_dtypes)
-        for (const int64_t count : threads)
-          for (const int64_t depth : depths)
-            for (const int64_t prompt : prompts)
-              for (const int64_t together : sequences)
+        for (const int64_t count : o.threads)
+          for (const int64_t depth : o.depths)
+            for (const int64_t prompt : o.prompts)
+              for (const int64_t together : o.sequences)
                 runner.run(model, name,
                            {.prompt = prompt,
                             .decode = o.decode,

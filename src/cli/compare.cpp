@@ -22,9 +22,9 @@ constexpr const char* kDefaultPrompt = "Once upon a time there lived";
 struct CompareCommand {
   ModelOptions model;
   TextOptions texts;
-  std::string positions, lengths;
+  CompareOptions compare;
   std::optional<std::string> prompt;
-  int64_t new_tokens = 24, threads = 0, tokens = 0;
+  int64_t threads = 0, tokens = 0;
   std::optional<uint64_t> seed;
   std::optional<std::string> html, json, csv;
   bool quiet = false;
@@ -72,13 +72,15 @@ int run_compare(Arguments arguments) {
                 "ordinal compare -f book.txt --positions native,rope,none --lengths 128,512 --html page.html");
   o.model.add_to(parser);
   o.texts.add_to(parser);
-  parser.option("--positions", "LIST", o.positions,
-                "schemes with commas between them [default: all the weights were trained under; for one, also all that "
-                "need no tensors]");
-  parser.option("--lengths", "LIST", o.lengths,
-                "windows in tokens [default: a quarter, half, one, two and four times the trained length]");
+  CompareOptions& options = o.compare;
+  parser.list("--positions", options.positions,
+              "schemes with commas between them [default: all the weights were trained under; for one, also all that "
+              "need no tensors]",
+              split_position_list);
+  parser.list("--lengths", options.lengths,
+              "windows in tokens [default: a quarter, half, one, two and four times the trained length]");
   parser.option("--prompt", "TEXT", o.prompt, std::string("a prompt to continue [default: ") + kDefaultPrompt + "]");
-  parser.option("-n,--new-tokens", "N", o.new_tokens, "tokens of the continuations [default: 24]");
+  parser.option("-n,--new-tokens", "N", options.new_tokens, "tokens of the continuations [default: 24]");
   parser.option("--tokens", "N", o.tokens, "score the first N tokens of the text; 0: all [default: 0]");
   parser.option("--seed", "S", o.seed, "for shuffled and made-up tokens [default: 1]");
   parser.option("-t,--threads", "N", o.threads,
@@ -89,19 +91,18 @@ int run_compare(Arguments arguments) {
   parser.flag("-q,--quiet", o.quiet, "no notes on standard error");
   if (!parser.parse(arguments)) return 0;
   check_range("the number of threads (-t)", o.threads, 0, kMostThreads);
-  if (o.new_tokens < 0 || o.tokens < 0)
-    throw Error("a number of tokens is below 0", "0 or more", std::to_string(std::min(o.new_tokens, o.tokens)));
+  if (options.new_tokens < 0 || o.tokens < 0)
+    throw Error("a number of tokens is below 0", "0 or more", std::to_string(std::min(options.new_tokens, o.tokens)));
   if ((o.html == "-") + (o.json == "-") + (o.csv == "-") > 1)
     throw UsageError{"two results for standard output\n  expected: one of --html, --json and --csv with -", ""};
-  CompareOptions options;
-  if (!o.positions.empty()) options.positions = split_position_list(o.positions);
-  if (!o.lengths.empty()) options.lengths = parse_integers(o.lengths, "--lengths");
-  options.new_tokens = o.new_tokens;
   options.seed = o.seed.value_or(1);
   options.n_threads = static_cast<int>(o.threads);
 
+  const std::string prompt = o.prompt.value_or(kDefaultPrompt);
+  if (prompt.empty()) parser.idle({"-n"}, "there is no prompt to continue");
+
   watch_signals();
-  const Notes notes(o.quiet);
+  const Notes notes = parser.notes(o.quiet);
   if (o.texts.files.empty()) o.texts.files.push_back(default_text_path());
   if (o.texts.files.size() > 1)
     throw UsageError{"compare takes one text\n  expected: one -f FILE",
@@ -109,14 +110,14 @@ int run_compare(Arguments arguments) {
   const auto start = std::chrono::steady_clock::now();
   const OpenedModel opened = open_model(o.model, notes);
   const bool has_start = opened.model->config().bos_id >= 0 || !opened.model->config().eos_ids.empty();
-  std::vector<TokenStream> streams = read_streams(o.texts, opened, has_start ? StartToken::always : StartToken::never);
+  std::vector<TokenStream> streams =
+      read_streams(o.texts, opened, has_start ? StartToken::always : StartToken::never, notes);
   TokenStream& stream = streams.front();
   if (o.tokens > 0 && o.tokens < static_cast<int64_t>(stream.tokens.size())) {
     stream.tokens.resize(static_cast<size_t>(o.tokens));
     stream.bytes.resize(stream.tokens.size());
     stream.words.resize(stream.tokens.size());
   }
-  const std::string prompt = o.prompt.value_or(kDefaultPrompt);
   if (!prompt.empty()) options.prompt = opened.tokenizer->encode(prompt, {.parse_special = o.texts.special});
 
   Progress progress("comparing", o.quiet);

@@ -133,7 +133,8 @@ int run_convert(Arguments arguments) {
   if (!parser.parse(arguments)) return 0;
   if (!input || !output) throw UsageError{"convert takes an input and an output", "ordinal convert gpt2/ gpt2.ordinal"};
 
-  const Notes notes(quiet);
+  if (!text_name) parser.idle({"-t"}, "only measuring (-f) has threads");
+  const Notes notes = parser.notes(quiet);
   WriteOptions writing;
   if (dtype) {
     writing.keep_dtype = false;
@@ -145,7 +146,7 @@ int run_convert(Arguments arguments) {
 
   watch_signals();
   std::string text;
-  if (text_name) text = *text_name == "-" ? read_input() : read_text_file(*text_name);
+  if (text_name) text = read_text(*text_name, notes);
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::string> remarks;
   const ModelDraft draft = read_source(*input, {.vocab_dir = vocab, .note = [&](const std::string& remark) {

@@ -61,11 +61,12 @@ int run_diagnose(Arguments arguments) {
   check_range("the number of threads (-t)", threads, 0, kMostThreads);
 
   watch_signals();
-  const Notes notes(quiet);
+  if (json) parser.idle({"--top"}, "--json has all rows");
+  const Notes notes = parser.notes(quiet);
   if (texts.files.empty()) texts.files.push_back(default_text_path());
   if (texts.files.size() > 1) throw UsageError{"diagnose takes one text\n  expected: one -f FILE", ""};
   const OpenedModel opened = open_model(model, notes);
-  const std::vector<TokenStream> streams = read_streams(texts, opened, StartToken::never);
+  const std::vector<TokenStream> streams = read_streams(texts, opened, StartToken::never, notes);
   if (streams.front().tokens.size() < 8)
     throw Error("the text is too short to tell schemes apart", "8 tokens or more",
                 std::to_string(streams.front().tokens.size()), "-f a longer text");

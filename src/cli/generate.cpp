@@ -130,6 +130,19 @@ void settle(GenerateCommand& o) {
   check_generate_options(o.generate, std::numeric_limits<TokenId>::max());
 }
 
+// A line of a batch may have settings of its own, beside which the options have an effect again.
+void note_idle(Parser& parser, const GenerateCommand& o) {
+  const SamplerOptions& s = o.generate.sampler;
+  if (o.prompt.ids) parser.idle({"--special"}, "--ids is no text");
+  if (o.batch) parser.idle({"--json"}, "--batch writes JSON lines anyway");
+  if (s.temperature == 0 && !o.batch) {
+    parser.idle({"--top-k", "--top-p", "--min-p", "--typical", "--seed"}, "--temp 0 takes the best token");
+    if (o.generate.samples > 1) parser.idle({"--samples"}, "with --temp 0 all are alike");
+  }
+  if (s.repetition_penalty == 1 && s.presence_penalty == 0 && s.frequency_penalty == 0)
+    parser.idle({"--penalty-window"}, "no penalty is set");
+}
+
 // Writes continuations as they come: the first while it grows, the others when they are done.
 class Writer {
  public:
@@ -273,11 +286,12 @@ int run_generate(Arguments arguments) {
   define(parser, o);
   if (!parser.parse(arguments)) return 0;
   settle(o);
+  note_idle(parser, o);
+  const Notes notes = parser.notes(o.quiet);
   if (o.batch) return run_generate_batch(o);
 
   const std::atomic<bool>& interrupted = watch_signals();
-  const Notes notes(o.quiet);
-  const std::optional<std::string> text = o.prompt.read();
+  const std::optional<std::string> text = o.prompt.read(notes);
   const OpenedModel opened = open_model(o.model, notes);
   check_generate_options(o.generate, opened.model->config().vocab_size);
   if (opened.tokenizer == nullptr && !o.generate.stop.empty())

@@ -43,7 +43,7 @@ class Results {
   }
 
   bool there() const { return there_; }
-  std::string read() const { return read_text_file(*path_); }
+  std::string read() const { return read_file(*path_); }
 
   // Goes on after the first `bytes`.
   void open_after(size_t bytes) {
@@ -130,7 +130,7 @@ int run_generate_batch(GenerateCommand& o) {
   const Notes notes(o.quiet);
   Results results(o.output);
   results.check(o.resume);
-  const std::string text = *o.batch == "-" ? read_input() : read_text_file(*o.batch);
+  const std::string text = read_file(*o.batch);
   const std::string name = *o.batch == "-" ? "standard input" : *o.batch;
 
   const OpenedModel opened = open_model(o.model, notes);

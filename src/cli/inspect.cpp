@@ -125,7 +125,8 @@ int run_inspect(Arguments arguments) {
   if (given && model.model) throw UsageError{"the model is given twice\n  expected: one of an argument and -m", ""};
   if (given) model.model = given;
 
-  const Notes notes(quiet);
+  if (json) parser.idle({"--tensors"}, "--json has them");
+  const Notes notes = parser.notes(quiet);
   const std::string path = model_path(model);
   const ModelFile file = open_model_file(model, path, notes);
   if (verify) file.verify();

@@ -109,8 +109,10 @@ int run_logits(Arguments arguments) {
   if (o.top < 0) throw Error("--top is out of range", "0 or more", std::to_string(o.top));
 
   watch_signals();
-  const Notes notes(o.quiet);
-  const std::optional<std::string> text = o.prompt.read();
+  if (o.json || o.output || o.all) parser.idle({"--top"}, "it is the rows of the table of the last token");
+  if (o.prompt.ids) parser.idle({"--special"}, "--ids is no text");
+  const Notes notes = parser.notes(o.quiet);
+  const std::optional<std::string> text = o.prompt.read(notes);
   const OpenedModel opened = open_model(o.model, notes);
   const std::vector<TokenId> ids = prompt_ids(o.prompt, text, opened);
   const auto length = static_cast<int64_t>(ids.size());

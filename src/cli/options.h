@@ -70,7 +70,7 @@ struct PromptOptions {
   void add_to(Parser& parser, const std::string& what);
   // The text: the argument, a file, or standard input (-f -, or when nothing is given and it is not a terminal); no
   // text when ids are given. Throws UsageError when there are two sources or none.
-  std::optional<std::string> read() const;
+  std::optional<std::string> read(const Notes& notes) const;
 };
 
 // Ids from "1,2,3" or "1 2 3". Throws Error for anything but ids of the vocabulary.
@@ -99,8 +99,8 @@ void announce_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype
                      const Notes& notes);
 
 // A session that has room for the prompt. Without --ctx the context is the trained length; where the position scheme
-// has no end, a longer prompt gets what it and the new tokens need, with a note. Throws Error for a prompt that is too
-// long, unless it may be cut.
+// has no end, a longer prompt gets what it and the new tokens need, with a note, but for one that is far longer and
+// would take much memory. Throws Error for a prompt that is too long, unless it may be cut.
 Session open_session(const OpenedModel& opened, const RunOptions& options, const SessionNeeds& needs,
                      const Notes& notes);
 

@@ -27,6 +27,28 @@ Number parse_all(const std::string& text, const std::string& what, const char* k
 
 constexpr const char* kWhole = "a whole number";
 
+// "1,2" has two items, "1,," three.
+std::vector<std::string> split_at_commas(std::string_view text) {
+  std::vector<std::string> items;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    items.emplace_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return items;
+}
+
+std::string text_of(const std::string& item) { return "'" + report::escaped(item) + "'"; }
+std::string text_of(int64_t item) { return std::to_string(item); }
+
+template <class Item>
+void add_once(Item item, const std::string& names, std::vector<Item>& items, std::vector<std::string>& remarks) {
+  if (std::ranges::find(items, item) == items.end())
+    items.push_back(std::move(item));
+  else
+    remarks.push_back(names + " has " + text_of(item) + " twice; it counts once");
+}
+
 constexpr size_t kWidth = 100, kColumn = 30;  // of help: a line, and where explanations begin
 
 // Lines that end at blanks and begin, but for the first, at `indent`.
@@ -55,22 +77,6 @@ int64_t parse_integer(const std::string& text, const std::string& what) {
   return parse_all<int64_t>(text, what, kWhole);
 }
 
-std::vector<std::string> split_list(const std::string& text) {
-  std::vector<std::string> items;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    items.push_back(text.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return items;
-}
-
-std::vector<int64_t> parse_integers(const std::string& text, const std::string& what) {
-  std::vector<int64_t> numbers;
-  for (const std::string& item : split_list(text)) numbers.push_back(parse_integer(item, what));
-  return numbers;
-}
-
 float parse_number(const std::string& text, const std::string& what) {
   // Through double: a number too small for a float is 0, not an error.
   return static_cast<float>(parse_all<double>(text, what, "a number"));
@@ -82,11 +88,19 @@ struct Parser::Library {
   std::string usage;                                                // of the positionals
   std::vector<std::pair<std::string, std::string>> texts, options;  // names and help: positionals; the rest
 
+  std::vector<std::string>& remarks;
+
+  explicit Library(std::vector<std::string>& said) : remarks(said) {}
+
   using Take = std::function<void(const std::string& value)>;
 
-  void add(const std::string& names, const std::string& value, const std::string& help, const Take& take) {
-    const CLI::callback_t each = [take](const CLI::results_t& results) {
+  void add(const std::string& names, const std::string& value, const std::string& help, const Take& take,
+           bool several = false) {
+    const CLI::callback_t each = [this, names, take, several](const CLI::results_t& results) {
       for (const std::string& result : results) take(result);
+      if (!several && results.front() != results.back())
+        remarks.push_back(names + " is given " + (results.size() == 2 ? "twice" : "several times") +
+                          "; the last counts");
       return true;
     };
     CLI::Option* option = app.add_option(names, each);
@@ -111,7 +125,7 @@ struct Parser::Library {
 };
 
 Parser::Parser(const std::string& command, const std::string& summary, const std::string& example)
-    : library_(new Library), command_("ordinal " + command) {
+    : library_(new Library(remarks_)), command_("ordinal " + command) {
   library_->app.name(command_);
   library_->app.set_help_flag("-h,--help", "");
   library_->options.emplace_back("-h,--help", "this text");
@@ -135,7 +149,10 @@ void Parser::flag(const std::string& names, bool& target, const std::string& hel
 }
 
 void Parser::option(const std::string& names, const std::string& value, std::string& target, const std::string& help) {
-  library_->add(names, value, help, [&target](const std::string& given) { target = given; });
+  library_->add(names, value, help, [&target, names](const std::string& given) {
+    if (given.empty()) throw UsageError{names + " takes a value, and it is empty", ""};
+    target = given;
+  });
 }
 
 void Parser::option(const std::string& names, const std::string& value, std::optional<std::string>& target,
@@ -145,7 +162,9 @@ void Parser::option(const std::string& names, const std::string& value, std::opt
 
 void Parser::option(const std::string& names, const std::string& value, std::vector<std::string>& target,
                     const std::string& help) {
-  library_->add(names, value, help, [&target](const std::string& given) { target.push_back(given); });
+  library_->add(
+      names, value, help,
+      [this, &target, names](const std::string& given) { add_once(given, names, target, remarks_); }, true);
 }
 
 void Parser::option(const std::string& names, const std::string& value, int64_t& target, const std::string& help) {
@@ -169,6 +188,55 @@ void Parser::option(const std::string& names, const std::string& value, std::opt
 void Parser::option(const std::string& names, const std::string& value, float& target, const std::string& help) {
   library_->add(names, value, help,
                 [&target, names](const std::string& given) { target = parse_number(given, names); });
+}
+
+template <class Item, class Read>
+void Parser::add_list(const std::string& names, std::vector<Item>& target, const std::string& help, const Read& read) {
+  library_->add(names, "LIST", help, [this, &target, names, read](const std::string& given) {
+    target.clear();
+    for (Item& item : read(given)) add_once(std::move(item), names, target, remarks_);
+  });
+}
+
+void Parser::list(const std::string& names, std::vector<std::string>& target, const std::string& help) {
+  add_list(names, target, help, [names](const std::string& given) {
+    std::vector<std::string> items = split_at_commas(given);
+    if (std::ranges::find(items, "") != items.end())
+      throw UsageError{names + " takes a list with commas between its items; found an empty one in " + text_of(given),
+                       ""};
+    return items;
+  });
+}
+
+void Parser::list(const std::string& names, std::vector<std::string>& target, const std::string& help, Split split) {
+  add_list(names, target, help, split);
+}
+
+void Parser::list(const std::string& names, std::vector<int64_t>& target, const std::string& help) {
+  add_list(names, target, help, [names](const std::string& given) {
+    std::vector<int64_t> numbers;
+    for (const std::string& item : split_at_commas(given)) numbers.push_back(parse_integer(item, names));
+    return numbers;
+  });
+}
+
+bool Parser::given(std::string_view name) const {
+  const CLI::Option* option = library_->app.get_option_no_throw(std::string(name));
+  return option != nullptr && option->count() > 0;
+}
+
+void Parser::idle(std::initializer_list<std::string_view> names, const std::string& reason) {
+  std::string in_vain;
+  int count = 0;
+  for (const std::string_view name : names)
+    if (given(name)) in_vain += (count++ > 0 ? ", " : "") + std::string(name);
+  if (count > 0) remarks_.push_back(in_vain + (count > 1 ? " have" : " has") + " no effect: " + reason);
+}
+
+Notes Parser::notes(bool quiet) {
+  const Notes notes(quiet);
+  for (const std::string& remark : std::exchange(remarks_, {})) notes.say(remark);
+  return notes;
 }
 
 bool Parser::parse(std::span<const std::string> arguments) {

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "cli/terminal.h"
 
 namespace ordinal::cli {
 
@@ -17,7 +21,8 @@ struct UsageError {
 };
 
 // The options of one command. Names are written "-n,--new-tokens"; each option takes one value, exactly as given: no
-// brackets, quotes or numbers to the base 8 are read into it. Given twice, the last counts.
+// brackets, quotes or numbers to the base 8 are read into it. Given twice, the last counts. What was given in vain, as
+// the first of two or what idle() names, is among the command's notes.
 class Parser {
  public:
   Parser(const std::string& command, const std::string& summary, const std::string& example);
@@ -25,11 +30,12 @@ class Parser {
 
   void positional(const std::string& name, std::optional<std::string>& target, const std::string& help);
   void flag(const std::string& names, bool& target, const std::string& help);
-  void option(const std::string& names, const std::string& value, std::string& target, const std::string& help);
+  void option(const std::string& names, const std::string& value, std::string& target,
+              const std::string& help);  // not empty
   void option(const std::string& names, const std::string& value, std::optional<std::string>& target,
               const std::string& help);
   void option(const std::string& names, const std::string& value, std::vector<std::string>& target,
-              const std::string& help);  // may be given several times
+              const std::string& help);  // may be given several times; a value counts once
   void option(const std::string& names, const std::string& value, int64_t& target, const std::string& help);
   void option(const std::string& names, const std::string& value, std::optional<int64_t>& target,
               const std::string& help);
@@ -37,20 +43,35 @@ class Parser {
               const std::string& help);
   void option(const std::string& names, const std::string& value, float& target, const std::string& help);
 
+  // One value that is a list: items with commas between them, or what `split` makes of it. None is empty; an item that
+  // is there twice counts once.
+  using Split = std::vector<std::string> (*)(std::string_view text);
+  void list(const std::string& names, std::vector<std::string>& target, const std::string& help);
+  void list(const std::string& names, std::vector<std::string>& target, const std::string& help, Split split);
+  void list(const std::string& names, std::vector<int64_t>& target, const std::string& help);
+
   // Sets the variables. Returns false when help was asked for and has been written. Throws UsageError.
   bool parse(std::span<const std::string> arguments);
 
+  // Whether the option, by one of its names, was among the arguments.
+  bool given(std::string_view name) const;
+  // These options cannot have an effect, as the others are, because `reason`: worth a note where they were given.
+  void idle(std::initializer_list<std::string_view> names, const std::string& reason);
+  // Says what was given in vain, each once, and is there for what the command has to say.
+  Notes notes(bool quiet);
+
  private:
+  template <class Item, class Read>
+  void add_list(const std::string& names, std::vector<Item>& target, const std::string& help, const Read& read);
+
   struct Library;
   std::unique_ptr<Library> library_;
   std::string command_;
+  std::vector<std::string> remarks_;
 };
 
 // Numbers as text has them, all of the text. Throws UsageError naming `what`.
 int64_t parse_integer(const std::string& text, const std::string& what);
-// Items with commas between them: "1,2" has two, "1,," three. parse_integers reads each as a number.
-std::vector<std::string> split_list(const std::string& text);
-std::vector<int64_t> parse_integers(const std::string& text, const std::string& what);
 float parse_number(const std::string& text, const std::string& what);
 
 }  // namespace ordinal::cli

@@ -74,9 +74,9 @@ int run_perplexity(Arguments arguments) {
   o.texts.check();
 
   watch_signals();
-  const Notes notes(o.quiet);
+  const Notes notes = parser.notes(o.quiet);
   const OpenedModel opened = open_model(o.model, notes);
-  const std::vector<TokenStream> streams = read_streams(o.texts, opened, start);
+  const std::vector<TokenStream> streams = read_streams(o.texts, opened, start, notes);
   Session session = open_session(opened, o.run, {}, notes);
   const int64_t ctx = session.capacity();
   const int64_t stride = o.stride.value_or(protocol.stride > 0    ? std::min(protocol.stride, ctx)

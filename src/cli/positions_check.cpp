@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
+#include "position/scheme.h"
 #include "report/json.h"
 #include "report/text.h"
 #include "study/check/checks.h"
@@ -64,8 +65,10 @@ int run_positions_check(Arguments arguments) {
   parser.flag("-q,--quiet", quiet, "no notes and no progress on standard error");
   if (!parser.parse(arguments)) return 0;
 
+  if (spec) check_position_spec(*spec);
+
   watch_signals();
-  const Notes notes(quiet);
+  const Notes notes = parser.notes(quiet);
   Checks checks;
   if (model.model) {
     const auto opened = Model::bind(open_model_file(model, model_path(model), notes));

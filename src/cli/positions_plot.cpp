@@ -6,13 +6,27 @@
 #include "cli/terminal.h"
 #include "draw/svg.h"
 #include "ordinal/error.h"
+#include "position/scheme.h"
 #include "report/text.h"
 #include "study/pictures/pictures.h"
 
 namespace ordinal::cli {
 namespace {
 
-constexpr int64_t kMostPositions = 1 << 13, kMostDims = 1 << 13, kMostHeads = 256;
+constexpr int64_t kMostPositions = 1 << 13, kMostDims = 1 << 13, kMostHeads = 256, kMostLayers = 256;
+
+// The kinds of pictures that an option changes, between blanks; those not named here it changes in none.
+constexpr std::pair<std::string_view, std::string_view> kChanges[] = {
+    {"--positions",
+     " heatmap waveforms buckets bias norms prior similarity circle counter orthogonality pca attention "
+     "distance loss "},
+    {"--heads", " slopes bias norms prior "},
+    {"--layer", " wavelengths slopes bias norms prior similarity circle attention distance "},
+    {"--head", " slopes bias norms prior attention distance "},
+    {"--pair", " circle "},
+    {"--threads", " attention distance loss "},
+    {"--special", " attention distance loss "},
+};
 
 struct PlotCommand {
   std::optional<std::string> spec, output;
@@ -28,6 +42,7 @@ struct PlotCommand {
 void check(const PlotCommand& o) {
   if (!o.spec) throw UsageError{"no position scheme was named", "ordinal positions plot sinusoidal -o sinusoidal.svg"};
   if (!o.output) throw UsageError{"no file was named for the picture", "-o FILE.svg, or -o - for standard output"};
+  check_position_spec(*o.spec);
   if (o.input.example && o.model.model)
     throw UsageError{"--example stands in for a model's tables; it does not go with -m", "leave one of them out"};
   if (!o.model.vocab.empty() && !o.model.model) throw UsageError{"--vocab is of a checkpoint, and there is none", "-m"};
@@ -42,8 +57,11 @@ void check(const PlotCommand& o) {
 AttentionShape shape_of(const PlotCommand& o) {
   const Model* model = o.input.model.get();
   const int64_t trained = o.input.example ? 128 : 1024;  // a made-up table is shown whole
+  int64_t layers = 1;
+  for (const LayeredSpec::Part& part : parse_layered_spec(*o.spec).parts)
+    for (const auto& [first, last] : part.ranges) layers = std::clamp(last + 1, layers, kMostLayers);
   if (model == nullptr)
-    return {.n_layers = 1,
+    return {.n_layers = layers,
             .d_model = o.input.dims.value_or(64),
             .n_heads = o.heads.value_or(12),
             .n_kv_heads = o.heads.value_or(12),
@@ -56,7 +74,7 @@ AttentionShape shape_of(const PlotCommand& o) {
 // The text of a picture, and a session that holds it; for loss by position a window of it is enough.
 void add_text(PlotCommand& o, const Picture& picture, const OpenedModel& opened, const Notes& notes) {
   PictureInput& input = o.input;
-  const std::optional<std::string> text = o.prompt.read();
+  const std::optional<std::string> text = o.prompt.read(notes);
   input.ids = prompt_ids(o.prompt, text, opened);
   const auto tokens = static_cast<int64_t>(input.ids.size());
   RunOptions run;
@@ -113,7 +131,7 @@ int run_positions_plot(Arguments arguments) {
   check(o);
 
   watch_signals();
-  const Notes notes(o.quiet);
+  const Notes notes = parser.notes(o.quiet);
   PictureInput& input = o.input;
   OpenedModel opened;
   if (o.model.model) {
@@ -122,7 +140,7 @@ int run_positions_plot(Arguments arguments) {
     if (o.heads) throw UsageError{"--heads is for a made-up model; it does not go with -m", "--head N for one of them"};
     input.spec = expand_native(*o.spec, input.model->file().notes().position);
   } else {
-    if (parse_position_spec(o.spec->substr(0, o.spec->find(';'))).name == "native")
+    if (expand_native(*o.spec, "none") != *o.spec)
       throw Error("'native' is the scheme that a model file names", "-m MODEL, or a scheme by name", "no -m",
                   "ordinal positions plot sinusoidal -o sinusoidal.svg");
     input.spec = *o.spec;
@@ -131,6 +149,10 @@ int run_positions_plot(Arguments arguments) {
   // Refuses a wrong spec before its picture is looked for, and wherever no table is missing.
   describe_position_scheme(input.spec.substr(0, input.spec.find(';')), input.shape);
   const Picture& picture = find_picture(o.kind, input.spec);
+  for (const auto& [option, kinds] : kChanges)
+    if (kinds.find(" " + std::string(picture.name) + " ") == std::string_view::npos)
+      parser.idle({option}, "the picture '" + std::string(picture.name) + "' is the same for all");
+  parser.notes(o.quiet);
   if (input.layer < 0 || input.layer >= input.shape.n_layers)
     throw Error("there is no layer " + std::to_string(input.layer),
                 "layers 0 to " + std::to_string(input.shape.n_layers - 1), "--layer " + std::to_string(input.layer));

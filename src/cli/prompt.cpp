@@ -15,21 +15,22 @@ void PromptOptions::add_to(Parser& parser, const std::string& what) {
   parser.flag("--special", special, "names of special tokens in the text, such as <|endoftext|>, become their ids");
 }
 
-std::optional<std::string> PromptOptions::read() const {
+std::optional<std::string> PromptOptions::read(const Notes& notes) const {
   if (text.has_value() + file.has_value() + ids.has_value() > 1)
     throw UsageError{"the text is given twice\n  expected: one of an argument, -f and --ids", ""};
   if (ids) return std::nullopt;
   if (text) return text;
-  if (file) return *file == "-" ? read_input() : read_text_file(*file);
+  if (file) return read_text(*file, notes);
   if (input_is_terminal())
     throw UsageError{"there is no text to work on", "an argument in quotes, -f FILE, or -f - for standard input"};
-  return read_input();
+  return read_text("-", notes);
 }
 
 std::vector<TokenId> parse_ids(const std::string& text, int64_t vocab_size) {
   constexpr std::string_view kBetween = ", \t\r\n";
   std::vector<TokenId> ids;
-  for (size_t at = text.find_first_not_of(kBetween); at != std::string::npos;
+  const size_t begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  for (size_t at = text.find_first_not_of(kBetween, begin); at != std::string::npos;
        at = text.find_first_not_of(kBetween, at)) {
     const size_t end = std::min(text.find_first_of(kBetween, at), text.size());
     TokenId id = -1;

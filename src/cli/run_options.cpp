@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "model/kv_cache.h"
 #include "ordinal/error.h"
+#include "position/scheme.h"
 #include "report/text.h"
 
 namespace ordinal::cli {
@@ -13,6 +14,8 @@ namespace {
 
 constexpr int64_t kLongest = int64_t{1} << 40;
 constexpr int64_t kMuchMemory = int64_t{256} << 20;
+// What a prompt gets unasked: a context so many times the trained length, or longer where it takes less memory.
+constexpr int64_t kFar = 4, kMostUnasked = int64_t{1} << 30;
 
 [[noreturn]] void refuse_prompt(const OpenedModel& opened, const RunOptions& options, const SessionNeeds& needs,
                                 const Session& session) {
@@ -24,6 +27,21 @@ constexpr int64_t kMuchMemory = int64_t{256} << 20;
               length + " tokens",
               std::string("a shorter prompt, ") + (needs.can_slide ? "--overflow slide, " : "") +
                   (longer_helps ? "or --ctx " + length : "or a position scheme without an end: --position alibi"));
+}
+
+// A prompt that was meant to be shorter would fill the memory of the machine before anybody saw why.
+void check_unasked(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, const SessionNeeds& needs) {
+  const int64_t length = kFar * config.max_seq_len;
+  const int64_t bytes = KvCache::bytes_of(config, capacity, kv_dtype);
+  if (capacity <= length || bytes <= kMostUnasked / std::max<int64_t>(1, needs.n_sessions)) return;
+  throw Error(
+      "the prompt is far longer than the " + std::to_string(config.max_seq_len) +
+          " tokens that the model was trained on, and no context was asked for (--ctx)",
+      "at most " + std::to_string(length) + " tokens, or keys and values of at most " + report::byte_size(kMostUnasked),
+      std::to_string(needs.prompt_length) + " tokens, whose keys and values take " + report::byte_size(bytes) +
+          (needs.n_sessions > 1 ? " in each of " + std::to_string(needs.n_sessions) + " samples" : ""),
+      "--ctx " + std::to_string(capacity) + " if that is meant, a shorter prompt" +
+          (needs.can_slide ? ", or --overflow slide" : ""));
 }
 
 }  // namespace
@@ -38,7 +56,8 @@ void RunOptions::add_to(Parser& parser) {
   parser.option("--position", "SPEC", position,
                 "the position scheme; `ordinal positions` lists them [default: native, the model's own]");
   parser.option("--ctx", "N", ctx, "the context: most tokens held at once [default: the trained length]");
-  parser.option("-t,--threads", "N", threads, "threads; 0: OMP_NUM_THREADS, or every processor that the process may use [default: 0]");
+  parser.option("-t,--threads", "N", threads,
+                "threads; 0: OMP_NUM_THREADS, or every processor that the process may use [default: 0]");
   parser.option("--chunk", "N", chunk, "tokens of a prompt in one pass; changes no result [default: 256]");
   parser.option("--kv-dtype", "KIND", kv_dtype,
                 "kind that keys and values are kept in: f32, or f16, bf16, which take half the memory [default: f32]");
@@ -49,15 +68,7 @@ void RunOptions::check() const {
   check_range("the chunk", chunk, 1, kLongest, " tokens");
   if (ctx) check_range("the context (--ctx)", *ctx, 1, kLongest, " tokens");
   kv_dtype_from_name(kv_dtype);
-  if (position == "native") return;
-  const std::string name = parse_position_spec(position).name;
-  std::string names = "native";
-  for (const SchemeInfo& scheme : position_schemes()) {
-    if (scheme.name == name) return;
-    names += ", " + std::string(scheme.name);
-  }
-  throw Error("there is no position scheme '" + report::escaped(name) + "'", names, report::escaped(position),
-              "`ordinal positions` says what each does");
+  check_position_spec(position);
 }
 
 Dtype kv_dtype_from_name(const std::string& name) {
@@ -114,6 +125,7 @@ Session open_session(const OpenedModel& opened, const RunOptions& options, const
   const int64_t more = std::clamp<int64_t>(needs.new_tokens - 1, 0, kLongest);
   wanted.capacity = std::min(needs.prompt_length + more, last);
   check_memory(config, wanted.capacity, wanted.kv_dtype, needs.n_sessions);
+  check_unasked(config, wanted.capacity, wanted.kv_dtype, needs);
   notes.say("the prompt has " + std::to_string(needs.prompt_length) + " tokens, the model was trained on " +
             std::to_string(config.max_seq_len) + "; " + session.scheme().spec() + " has positions for all of them");
   announce_memory(config, wanted.capacity, wanted.kv_dtype, needs.n_sessions, notes);

@@ -77,9 +77,8 @@ bool output_is_terminal() { return isatty(STDOUT_FILENO) != 0; }
 bool output_takes_colour() { return output_is_terminal() && std::getenv("NO_COLOR") == nullptr; }
 bool input_is_terminal() { return isatty(STDIN_FILENO) != 0; }
 
-std::string read_input() { return read_all(STDIN_FILENO, "standard input"); }
-
-std::string read_text_file(const std::string& path) {
+std::string read_file(const std::string& path) {
+  if (path == "-") return read_all(STDIN_FILENO, "standard input");
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw Error("cannot open " + path, "a file of text", std::strerror(errno));
   try {
@@ -90,6 +89,15 @@ std::string read_text_file(const std::string& path) {
     close(descriptor);
     throw;
   }
+}
+
+std::string read_text(const std::string& path, const Notes& notes) {
+  std::string text = read_file(path);
+  const std::string name = path == "-" ? "standard input" : path;
+  if (text.starts_with(kByteOrderMark)) notes.say(name + " begins with a byte order mark, which counts as text");
+  if (text.find("\r\n") != std::string::npos)
+    notes.say(name + " has Windows line ends (\\r\\n), and each \\r counts as text");
+  return text;
 }
 
 void Notes::say(const std::string& sentence) const { line("ordinal: note: " + sentence); }

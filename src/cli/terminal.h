@@ -10,6 +10,7 @@
 namespace ordinal::cli {
 
 inline constexpr const char* kVersion = "0.1.0";
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // what Windows puts before UTF-8
 
 // Nobody reads standard output any more: the program ends quietly, with exit status 0.
 struct ClosedPipe {};
@@ -29,9 +30,8 @@ bool output_is_terminal();
 bool output_takes_colour();  // a terminal, and NO_COLOR is not set
 bool input_is_terminal();
 
-// Everything on standard input, or in a file. Throws Error when it cannot be read, Interrupted on a signal.
-std::string read_input();
-std::string read_text_file(const std::string& path);
+// Everything in a file, or with "-" on standard input. Throws Error when it cannot be read, Interrupted on a signal.
+std::string read_file(const std::string& path);
 
 // Remarks on standard error; silent when `quiet`.
 class Notes {
@@ -44,6 +44,9 @@ class Notes {
  private:
   bool quiet_;
 };
+
+// The same for text that a model reads, every byte of it: what another system put there is worth a word.
+std::string read_text(const std::string& path, const Notes& notes);
 
 // A bar on standard error, on a terminal only and for work of more than half a second; gone when the object goes.
 class Progress {

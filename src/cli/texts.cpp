@@ -1,10 +1,10 @@
 // texts.cpp: see texts.h.
 #include "cli/texts.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "ordinal/error.h"
+#include "report/text.h"
 
 namespace ordinal::cli {
 
@@ -17,7 +17,6 @@ void TextOptions::add_to(Parser& parser) {
 
 void TextOptions::check() const {
   if (files.empty()) throw UsageError{"there is no text to measure on", "-f FILE, or -f - for standard input"};
-  if (std::ranges::count(files, "-") > 1) throw UsageError{"standard input can be read once\n  expected: one -f -", ""};
 }
 
 std::string default_text_path() {
@@ -28,16 +27,19 @@ std::string default_text_path() {
   throw Error("there is no text to compare on", "-f FILE, or story.txt beside the default model", "neither");
 }
 
-std::vector<TokenStream> read_streams(const TextOptions& options, const OpenedModel& opened, StartToken start) {
+std::vector<TokenStream> read_streams(const TextOptions& options, const OpenedModel& opened, StartToken start,
+                                      const Notes& notes) {
   if (opened.tokenizer == nullptr)
     throw Error("the model has no tokenizer, so it cannot read text", "a model with a tokenizer", opened.path,
                 "--vocab DIR with a foreign checkpoint");
   std::vector<TokenStream> streams;
   for (const std::string& file : options.files) {
-    const std::string text = file == "-" ? read_input() : read_text_file(file);
     streams.push_back(
-        make_stream(file, text, *opened.tokenizer, opened.model->config(),
+        make_stream(file, read_text(file, notes), *opened.tokenizer, opened.model->config(),
                     {.start = start, .parse_special = options.special, .document_line = options.documents}));
+    if (!options.documents.empty() && streams.back().document_lines == 0)
+      notes.say("no line of " + file + " is '" + report::escaped(options.documents) +
+                "' (--documents), so it counts as one document");
   }
   return streams;
 }

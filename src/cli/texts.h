@@ -23,7 +23,9 @@ struct TextOptions {
 // The story that comes with the default model, which no model here was trained on. Throws Error when it is not there.
 std::string default_text_path();
 
-// Throws Error for a model without a tokenizer and for a text that cannot be read or has no tokens.
-std::vector<TokenStream> read_streams(const TextOptions& options, const OpenedModel& opened, StartToken start);
+// Says where --documents found none. Throws Error for a model without a tokenizer and for a text that cannot be read or
+// has no tokens.
+std::vector<TokenStream> read_streams(const TextOptions& options, const OpenedModel& opened, StartToken start,
+                                      const Notes& notes);
 
 }  // namespace ordinal::cli

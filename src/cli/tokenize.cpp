@@ -37,8 +37,10 @@ int run_tokenize(Arguments arguments) {
   parser.flag("-q,--quiet", quiet, "no notes on standard error");
   if (!parser.parse(arguments)) return 0;
 
-  const std::string text = *prompt.read();
-  const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(model, Notes(quiet));
+  if (json) parser.idle({"--ids-only"}, "--json has all of a token");
+  const Notes notes = parser.notes(quiet);
+  const std::string text = *prompt.read(notes);
+  const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(model, notes);
   Tokenized result;
   for (const TextToken& token :
        tokenizer->encode_with_offsets(text, {.parse_special = prompt.special, .add_bos = !no_bos}))
@@ -73,8 +75,8 @@ int run_detokenize(Arguments arguments) {
   if (!ids_given && !from && input_is_terminal())
     throw UsageError{"there are no ids", "--ids 1,2,3, or - to read them from standard input"};
 
-  const std::string text = ids_given ? *ids_given : from && *from != "-" ? *from : read_input();
-  const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(model, Notes(quiet));
+  const std::string given = ids_given ? *ids_given : from.value_or("-"), text = given == "-" ? read_file("-") : given;
+  const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(model, parser.notes(quiet));
   const std::vector<TokenId> ids = parse_ids(text, tokenizer->vocab_size());
   const std::string bytes = tokenizer->decode(ids, special);
   write_out(json ? report::text_json(ids, bytes) + "\n" : bytes);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/words.h"
 #include "position/scheme.h"
 
 namespace ordinal {
@@ -51,6 +52,14 @@ void check_size(std::string_view text) {
               std::to_string(text.size()), see_list());
 }
 
+void check_part(const std::string& part) {
+  const std::string name = parse_position_spec(part).name;
+  if (name == "native" || std::ranges::find(position_schemes(), name, &SchemeInfo::name) != position_schemes().end())
+    return;
+  throw Error("there is no position scheme '" + escaped(name) + "'",
+              "native, " + joined(position_schemes(), ", ", &SchemeInfo::name), escaped(part), see_list());
+}
+
 }  // namespace
 
 std::string see_list() { return "`ordinal positions list` shows every scheme with its parameters"; }
@@ -97,6 +106,7 @@ std::vector<std::string> split_position_list(std::string_view text) {
     else
       specs.back() += "," + piece;
   }
+  for (const std::string& spec : specs) check_position_spec(spec);
   return specs;
 }
 
@@ -121,6 +131,12 @@ LayeredSpec parse_layered_spec(std::string_view text) {
     spec.parts.push_back(std::move(part));
   }
   return spec;
+}
+
+void check_position_spec(std::string_view text) {
+  const LayeredSpec spec = parse_layered_spec(text);
+  check_part(spec.base);
+  for (const LayeredSpec::Part& part : spec.parts) check_part(part.spec);
 }
 
 std::string expand_native(std::string_view text, std::string_view native) {

@@ -77,18 +77,20 @@ std::optional<TokenId> start_token(StartToken rule, const Tokenizer& tokenizer, 
   return token;
 }
 
-// The documents of a text: what lies between lines of `line` alone, without the newlines around it.
-std::vector<std::string_view> documents_of(std::string_view text, std::string_view line) {
+// The documents of a text: what lies between lines of `line` alone, without the line ends around it.
+std::vector<std::string_view> documents_of(std::string_view text, std::string_view line, int64_t& lines) {
   std::vector<std::string_view> documents;
   const auto add = [&](std::string_view document) {
-    while (document.starts_with('\n')) document.remove_prefix(1);
-    while (document.ends_with('\n')) document.remove_suffix(1);
-    if (!document.empty()) documents.push_back(document);
+    const size_t first = document.find_first_not_of("\r\n");
+    if (first == std::string_view::npos) return;
+    documents.push_back(document.substr(first, document.find_last_not_of("\r\n") + 1 - first));
   };
   size_t begin = 0;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
-    if (text.substr(at, end - at) == line) {
+    const bool returned = end > at && text[end - 1] == '\r';
+    if (text.substr(at, end - at - (returned ? 1 : 0)) == line) {
+      ++lines;
       add(text.substr(begin, at - begin));
       begin = std::min(end + 1, text.size());
     }
@@ -128,7 +130,7 @@ TokenStream make_stream(std::string name, std::string_view text, const Tokenizer
     if (config.eos_ids.empty())
       throw Error("the model has no token that ends a document", "a model with an end token", "none",
                   "texts in files of their own");
-    for (const std::string_view document : documents_of(text, options.document_line)) {
+    for (const std::string_view document : documents_of(text, options.document_line, stream.document_lines)) {
       append(stream, document, tokenizer, options.parse_special);
       append_mark(stream, config.eos_ids.front());
     }

@@ -38,12 +38,14 @@ struct TokenStream {
   std::vector<int32_t> bytes;    // of each token; 0 for start and end tokens
   std::vector<int32_t> words;    // that begin in each token: runs of anything but white space
   std::optional<TokenId> start;  // the start token, when the protocol has one
+  int64_t document_lines = 0;    // lines that ended a document
 };
 
 struct StreamOptions {
   StartToken start = StartToken::always;
   bool parse_special = false;
-  // A line of this text alone ends a document; documents are encoded apart, and the end token stands after each.
+  // A line of this text alone, with any line end, ends a document; documents are encoded apart, and the end token
+  // stands after each.
   std::string document_line = {};
 };
 // Throws Error for a text of no tokens, and for a start token asked of a model that has none.

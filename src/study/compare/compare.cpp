@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ordinal/error.h"
+#include "position/scheme.h"
 #include "study/compare/probes.h"
 #include "study/compare/standing.h"
 #include "study/scoring.h"
@@ -186,7 +187,7 @@ void add_schemes(const Model& model, const std::vector<std::string>& specs, int6
   };
   add("native");
   for (const std::string& spec : specs) {
-    parse_position_spec(spec.substr(0, spec.find(';')));  // text that is no spec at all is the user's slip, not a row
+    check_position_spec(spec);  // text that is no spec at all is the user's slip, not a row
     add(spec);
   }
 }
@@ -229,6 +230,7 @@ Compared compare(const std::shared_ptr<const Model>& model, const Tokenizer& tok
   result.seed = options.seed;
   result.lengths = options.lengths.empty() ? default_lengths(*model, n_tokens) : options.lengths;
   std::ranges::sort(result.lengths);
+  result.lengths.erase(std::ranges::unique(result.lengths).begin(), result.lengths.end());
   for (const int64_t length : result.lengths)
     if (length < 1 || length >= n_tokens)
       throw Error("a length to compare at is out of range",

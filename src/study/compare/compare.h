@@ -14,7 +14,7 @@ namespace ordinal {
 
 struct CompareOptions {
   std::vector<std::string> positions;  // specs, "native" among them; empty: default_positions()
-  std::vector<int64_t> lengths;        // windows in tokens; empty: default_lengths()
+  std::vector<int64_t> lengths;        // windows in tokens; empty: default_lengths(); each counts once
   std::vector<TokenId> prompt;         // continued greedily, and its attention kept; may be empty
   int64_t new_tokens = 24;
   uint64_t seed = 1;  // of shuffled and made-up tokens
