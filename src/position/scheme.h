@@ -103,7 +103,6 @@ std::string see_list();
 // The shortest text that reads back as the same number.
 std::string number_text(double value);
 
-
 // How many positions back a key is. Keys are never ahead of their query; one that were would count as at hand.
 inline int64_t distance_back(const AttentionSite& site, size_t key) {
   const int64_t distance = site.query_position - site.key_positions[key];
