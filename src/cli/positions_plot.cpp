@@ -21,7 +21,7 @@ constexpr std::pair<std::string_view, std::string_view> kChanges[] = {
      " heatmap waveforms buckets bias norms prior similarity circle counter orthogonality pca attention "
      "distance loss "},
     {"--heads", " slopes bias norms prior "},
-    {"--layer", " wavelengths slopes bias norms prior similarity circle attention distance "},
+    {"--layer", " slopes bias norms prior similarity circle attention distance "},
     {"--head", " slopes bias norms prior attention distance "},
     {"--pair", " circle "},
     {"--threads", " attention distance loss "},

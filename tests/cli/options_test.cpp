@@ -263,6 +263,7 @@ TEST_CASE("cli options: a picture says which options it does not depend on, and 
                                                        {"t5_bias", "buckets"}};
   for (const auto& [spec, kind] : kinds)
     for (const Option& option : options) {
+      if (std::string(spec) == "shaw" && std::string(option.name) == "--heads") continue;  // xl's norms have heads
       const std::string base =
           std::string(spec) == "shaw" && std::string(option.name) == "--layer" ? "shaw;layers=1:none" : spec;
       const auto plot = [&](const char* value) {
