@@ -59,7 +59,8 @@ TEST_CASE("cli perplexity: what cannot be measured is told") {
   check_failed(run({"perplexity", "-m", byte_model(), "-f", file, "--ctx", "41"}), {"0 to 39"});
   check_failed(run({"perplexity", "-m", byte_model(), "-f", file, "--bos", "perhaps"}), {"auto, yes, no"});
   check_failed(run({"perplexity", "-m", bare_model(), "-f", file}), {"no tokenizer"});
-  CHECK(run({"perplexity", "-m", byte_model(), "-f", "-", "-f", "-"}, "x y").err.find("counts once") != std::string::npos);
+  CHECK(run({"perplexity", "-m", byte_model(), "-f", "-", "-f", "-"}, "x y").err.find("counts once") !=
+        std::string::npos);
   CHECK(run({"perplexity", "-m", byte_model(), "-f", file, "--ctx", "400", "--position", "alibi"}).status == 0);
 }
 
