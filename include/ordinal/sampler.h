@@ -22,12 +22,12 @@ struct SamplerOptions {
   float presence_penalty = 0.0f;    // subtracted once from every seen token
   float frequency_penalty = 0.0f;   // subtracted as often as a token was seen
   Penalize penalize = Penalize::usual;
-  int64_t penalty_window = -1;      // how many of the last tokens count as seen, -1 for all
-  float temperature = 1.0f;         // >= 0; 0 is greedy, ties to the lowest id
-  int64_t top_k = 0;                // keep the k best, 0 for all
-  float typical_p = 1.0f;           // locally typical sampling (Meister et al. 2022, arXiv:2202.00666)
-  float top_p = 1.0f;               // keep the smallest set reaching p (Holtzman et al. 2019, arXiv:1904.09751)
-  float min_p = 0.0f;               // drop what is below p times the best (Nguyen et al. 2024, arXiv:2407.01082)
+  int64_t penalty_window = -1;  // how many of the last tokens count as seen, -1 for all
+  float temperature = 1.0f;     // >= 0; 0 is greedy, ties to the lowest id
+  int64_t top_k = 0;            // keep the k best, 0 for all
+  float typical_p = 1.0f;       // locally typical sampling (Meister et al. 2022, arXiv:2202.00666)
+  float top_p = 1.0f;           // keep the smallest set reaching p (Holtzman et al. 2019, arXiv:1904.09751)
+  float min_p = 0.0f;           // drop what is below p times the best (Nguyen et al. 2024, arXiv:2407.01082)
   uint64_t seed = 0;
 };
 

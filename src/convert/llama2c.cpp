@@ -99,7 +99,8 @@ void find_blocks(PlanBlocks& blocks, NumberLayout& layout, const Llama2cHeader& 
   layout.check_size(header.legacy ? "llama2.c, legacy" : "llama2.c, version 1");
 }
 
-TokenizerData llama2c_tokenizer_beside(const std::string& path, const Vocabulary& wanted, const ImportOptions& options) {
+TokenizerData llama2c_tokenizer_beside(const std::string& path, const Vocabulary& wanted,
+                                       const ImportOptions& options) {
   if (!options.vocab_dir.empty()) return read_given_tokenizer(options.vocab_dir, wanted);
   const std::string stem = fs::path(path).stem().string();
   const std::string candidates[] = {stem + ".tokenizer.bin", stem + "_tokenizer.bin", "tokenizer.bin",

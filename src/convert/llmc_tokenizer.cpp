@@ -89,7 +89,9 @@ class Remaker {
 
 }  // namespace
 
-bool is_llmc_tokenizer(std::span<const std::byte> bytes) { return bytes.size() >= 4 && read_u32(bytes, 0) == kTokenizerMagic; }
+bool is_llmc_tokenizer(std::span<const std::byte> bytes) {
+  return bytes.size() >= 4 && read_u32(bytes, 0) == kTokenizerMagic;
+}
 
 TokenizerData read_llmc_tokenizer(std::span<const std::byte> bytes, const std::string& name, const Vocabulary& wanted) {
   if (bytes.size() < kTokenizerHeaderBytes)

@@ -90,12 +90,12 @@ struct LayeredSpec {
 };
 LayeredSpec parse_layered_spec(std::string_view text);
 
+// The entry of a scheme in the list. Throws Error, naming all there are, when it is not there.
+const SchemeInfo& scheme_info(std::string_view name);
+
 // The one way in for specs that a person typed, before there is a model to ask: throws Error for text of another form
 // and unless every scheme in it exists or is "native". What depends on the model is found when the scheme is made.
 void check_position_spec(std::string_view spec);
-
-// The entry of a scheme in the list. Throws Error, naming all there are, when it is not there.
-const SchemeInfo& scheme_info(std::string_view name);
 
 // Where a person finds the schemes, for the last line of an error.
 std::string see_list();

@@ -113,8 +113,9 @@ class Scheduler::Slot {
 
   // Before a pass: makes room for the token drawn last and guesses what follows it, or ends the text instead.
   void prepare() {
-    if (pending() > 0) return;
-    continuation_->make_room();
+    if (reading()) return;
+    // Of a window that did not fit into the last pass, the token drawn last may be what is left.
+    if (pending() == 0) continuation_->make_room();
     if (done() || reading()) return;
     tokens_.assign(1, continuation_->next());
     if (!lookup_) return;
@@ -137,7 +138,7 @@ class Scheduler::Slot {
 
   // Takes the logits that the part wanted; those within a text that is being read are of no use.
   void take(std::span<const std::span<const float>> logits) {
-    if (pending() == 0) continuation_->window_is_read();
+    if (pending() <= 0) continuation_->window_is_read();
     if (!reads_) {
       const auto draft = std::span<const TokenId>(tokens_).subspan(1);
       const int64_t accepted = continuation_->draw_along(draft, logits);

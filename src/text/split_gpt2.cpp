@@ -10,9 +10,9 @@
 #include <new>
 #include <string>
 
+#include "base/utf8.h"
 #include "ordinal/error.h"
 #include "text/split.h"
-#include "base/utf8.h"
 
 namespace ordinal {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "ordinal/tokenizer.h"
 #include "base/utf8.h"
+#include "ordinal/tokenizer.h"
 
 namespace ordinal {
 

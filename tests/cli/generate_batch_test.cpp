@@ -242,7 +242,8 @@ TEST_CASE("cli batch: results that are there are not written over") {
   const std::string whole = read_file(path);
   check_failed(run(batch(input, {"-n", "3", "-o", path})), {"--resume to go on"});
   const auto refused = [&](const std::string& changed_input, Strings more, const std::string& word) {
-    more.insert(more.end(), {"-n", "3", "-o", path, "--resume"});
+    if (std::ranges::find(more, "-n") == more.end()) more.insert(more.end(), {"-n", "3"});
+    more.insert(more.end(), {"-o", path, "--resume"});
     check_failed(run(batch(changed_input, more)), {word});
   };
   refused("{\"prompt\":\"ab\"}\n{\"prompt\":\"xd\"}\n", {}, "line 2 is not the result that belongs there: the prompt");

@@ -59,7 +59,8 @@ TEST_CASE("cli perplexity: what cannot be measured is told") {
   check_failed(run({"perplexity", "-m", byte_model(), "-f", file, "--ctx", "41"}), {"0 to 39"});
   check_failed(run({"perplexity", "-m", byte_model(), "-f", file, "--bos", "perhaps"}), {"auto, yes, no"});
   check_failed(run({"perplexity", "-m", bare_model(), "-f", file}), {"no tokenizer"});
-  check_failed(run({"perplexity", "-m", byte_model(), "-f", "-", "-f", "-"}, "x"), {"once"}, 2);
+  CHECK(run({"perplexity", "-m", byte_model(), "-f", "-", "-f", "-"}, "x y").err.find("counts once") !=
+        std::string::npos);
   CHECK(run({"perplexity", "-m", byte_model(), "-f", file, "--ctx", "400", "--position", "alibi"}).status == 0);
 }
 
@@ -113,7 +114,7 @@ TEST_CASE("cli compare: slips are told before anything long runs") {
   check_failed(compare({"--lengths", "20,,40"}), {"--lengths"}, 2);
   check_failed(compare({"--lengths", "9999"}), {"9999"});
   check_failed(compare({"--positions", "native,,rope"}), {"empty piece"});
-  check_failed(compare({"-f", file}), {"one text"}, 2);
+  check_failed(compare({"-f", "-"}), {"one text"}, 2);
   check_failed(compare({"--json", "-", "--csv", "-"}), {"standard output"}, 2);
   check_failed(compare({"--lengths", "20", "--html", scratch.path("no/such/folder.html")}), {"folder"});
   check_failed(run({"compare", "-m", bare_model(), "-f", file}), {"no tokenizer"});

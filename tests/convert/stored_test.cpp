@@ -35,7 +35,8 @@ struct Fused {
     std::vector<int64_t> found;
     for (int64_t n = 0; n < outputs; ++n) {
       found.push_back(static_cast<int64_t>(numbers[n * inputs]) / 1000);
-      for (int64_t k = 0; k < inputs; ++k) CHECK_EQ(numbers[n * inputs + k], 1000.0f * found.back() + k);
+      for (int64_t k = 0; k < inputs; ++k)
+        CHECK_EQ(numbers[n * inputs + k], static_cast<float>(1000 * found.back() + k));
     }
     return found;
   }
