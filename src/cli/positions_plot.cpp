@@ -149,13 +149,6 @@ int run_positions_plot(Arguments arguments) {
   // Refuses a wrong spec before its picture is looked for, and wherever no table is missing.
   describe_position_scheme(input.spec.substr(0, input.spec.find(';')), input.shape);
   const Picture& picture = find_picture(o.kind, input.spec);
-<<<<<<< HEAD
-  for (const auto& [option, kinds] : kChanges)
-    if (kinds.find(" " + std::string(picture.name) + " ") == std::string_view::npos)
-      parser.idle({option}, "the picture '" + std::string(picture.name) + "' is the same for all");
-  parser.notes(o.quiet);
-  if (input.layer < 0 || input.layer >= input.shape.n_layers)
-=======
   bool has_layers = true;
   for (const auto& [option, kinds] : kChanges) {
     if (kinds.find(" " + std::string(picture.name) + " ") != std::string_view::npos) continue;
@@ -164,7 +157,6 @@ int run_positions_plot(Arguments arguments) {
   }
   parser.notes(o.quiet);
   if (has_layers && (input.layer < 0 || input.layer >= input.shape.n_layers))
->>>>>>> main
     throw Error("there is no layer " + std::to_string(input.layer),
                 "layers 0 to " + std::to_string(input.shape.n_layers - 1), "--layer " + std::to_string(input.layer));
   if (picture.needs_text) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/words.h"
 #include "position/scheme.h"
 
 namespace ordinal {
@@ -53,7 +54,10 @@ void check_size(std::string_view text) {
 
 void check_part(const std::string& part) {
   const std::string name = parse_position_spec(part).name;
-  if (name != "native") scheme_info(name);
+  if (name == "native" || std::ranges::find(position_schemes(), name, &SchemeInfo::name) != position_schemes().end())
+    return;
+  throw Error("there is no position scheme '" + escaped(name) + "'",
+              "native, " + joined(position_schemes(), ", ", &SchemeInfo::name), escaped(part), see_list());
 }
 
 }  // namespace
