@@ -29,8 +29,8 @@ search -rnE '\b(f?printf|puts|exit|abort|assert)\(|std::(cout|cerr)' include src
   --exclude-dir=cli | without_comments | rule 'the library never prints, exits or asserts'
 search -rnE 'nlohmann|CLI/|pcre2|immintrin|omp\.h' include --include='*.h' |
   rule 'public headers need the standard library only'
-search -rl '#include <nlohmann' src | search -vxE 'src/(base|report)/json\.cpp' |
-  rule 'JSON is read in base/json.cpp and results are written in report/json.cpp'
+search -rl '#include <nlohmann' src | search -vxE 'src/base/json\.cpp' |
+  rule 'JSON is read and written in base/json.cpp'
 search -rlE 'CLI/' src | search -v '^src/cli/' | rule 'only src/cli knows the command line library'
 search -rlE '#include <pcre2' src | search -v '^src/text/' | rule 'only src/text knows PCRE2'
 [ "$(search -rlE '#include <pcre2' src | wc -l)" -le 1 ] || search -rlE '#include <pcre2' src |
