@@ -70,11 +70,13 @@ class Json {
 
 class Json::Iterator {
  public:
+  // NOLINTBEGIN(readability-identifier-naming): the names that algorithms look for
   using value_type = Json;
   using difference_type = ptrdiff_t;
   using reference = const Json&;
   using pointer = const Json*;
   using iterator_category = std::forward_iterator_tag;
+  // NOLINTEND(readability-identifier-naming)
 
   Iterator() = default;
   explicit Iterator(const Json* at, bool skips_key = false) : at_(at), skips_key_(skips_key) {}

@@ -19,7 +19,7 @@ class ParamReader;  // scheme.h
 
 // How many numbers a tensor has along one of its dimensions.
 struct TableSize {
-  TableSize(int64_t exactly) : count(exactly) {}
+  TableSize(int64_t exactly) : count(exactly) {}  // NOLINT(google-explicit-constructor): a number is a size
 
   int64_t count;
   bool is_free = false;  // as many as the tensor has; `count` in a made-up one
