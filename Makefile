@@ -101,6 +101,7 @@ $(B)/bench_tokenizer: $(B)/tools/bench_tokenizer.o $(B)/libordinal.a
 	$(call quietly,$(CXX) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %libordinal.a,$^) $(LIBS))
 
 $(B)/tests/run: $(call objects,$(test_sources)) $(B)/libordinal.a
+	@mkdir -p $(@D)
 	$(call quietly,$(CXX) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %libordinal.a,$^) $(LIBS))
 
 # Each instruction set has one object of its own; nothing else gets such flags (src/kernels/README.md).
