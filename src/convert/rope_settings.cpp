@@ -161,6 +161,7 @@ double agreed(std::optional<double> a, std::optional<double> b, double otherwise
 }  // namespace
 
 std::string read_rope(Settings& settings, FamilyFacts& facts, const RopeCustoms& customs) {
+  settings.pass_over({"original_max_position_embeddings"});  // which only some scalings read
   const Json* parameters = settings.take("rope_parameters");
   if (parameters != nullptr) object(*parameters, settings.what("rope_parameters"));
   if (parameters != nullptr && !customs.layer_type.empty() && parameters->contains(customs.layer_type))

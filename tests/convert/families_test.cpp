@@ -68,6 +68,16 @@ void check_family(const fs::path& folder) {
 
 }  // namespace
 
+TEST_CASE("families: folders that transformers saved give its logits and greedy ids") {
+  int families = 0;
+  for (const auto& entry : fs::directory_iterator(test::repository("tests/goldens/families"))) {
+    ++families;
+    INFO(entry.path().filename().string());
+    check_family(entry.path());
+  }
+  CHECK(families >= 20);
+}
+
 TEST_CASE("families: the handed-over folders give transformers' logits and greedy ids") {
   const std::string folder = test::shared("checkpoints/families");
   if (folder.empty()) return;
