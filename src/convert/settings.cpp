@@ -19,42 +19,28 @@ constexpr std::string_view kHarmless[] = {"_attn_implementation",
                                           "_commit_hash",
                                           "_name_or_path",
                                           "_num_labels",
-                                          "activation_dropout",
                                           "architectures",
-                                          "attention_dropout",
-                                          "attention_probs_dropout_prob",
                                           "attention_softmax_in_fp32",
-                                          "attn_dropout",
                                           "attn_implementation",
-                                          "attn_pdrop",
                                           "auto_map",
                                           "bad_words_ids",
                                           "begin_suppress_tokens",
-                                          "bias_dropout_fusion",
                                           "cache_implementation",
                                           "chunk_size_feed_forward",
-                                          "classifier_dropout",
                                           "decoder_start_token_id",
                                           "diversity_penalty",
                                           "do_sample",
-                                          "dropout",
                                           "dtype",
                                           "early_stopping",
-                                          "emb_pdrop",
-                                          "embd_pdrop",
-                                          "embed_dropout",
                                           "encoder_no_repeat_ngram_size",
                                           "encoder_repetition_penalty",
                                           "epsilon_cutoff",
                                           "eta_cutoff",
                                           "exponential_decay_length_penalty",
-                                          "ffn_dropout",
                                           "finetuning_task",
                                           "forced_bos_token_id",
                                           "forced_eos_token_id",
                                           "gradient_checkpointing",
-                                          "hidden_dropout",
-                                          "hidden_dropout_prob",
                                           "id2label",
                                           "inference_runner",
                                           "init_config",
@@ -93,9 +79,6 @@ constexpr std::string_view kHarmless[] = {"_attn_implementation",
                                           "remove_invalid_values",
                                           "reorder_and_upcast_attn",
                                           "repetition_penalty",
-                                          "resid_dropout",
-                                          "resid_pdrop",
-                                          "residual_dropout",
                                           "return_dict",
                                           "return_dict_in_generate",
                                           "rotary",
@@ -105,7 +88,6 @@ constexpr std::string_view kHarmless[] = {"_attn_implementation",
                                           "skip_bias_add_qkv",
                                           "slow_but_exact",
                                           "summary_activation",
-                                          "summary_first_dropout",
                                           "summary_proj_to_labels",
                                           "summary_type",
                                           "summary_use_proj",
@@ -159,6 +141,10 @@ constexpr ActivationName kActivationNames[] = {{"gelu_new", Activation::gelu_tan
 template <class List, class Item>
 bool contains(const List& list, const Item& item) {
   return std::find(std::begin(list), std::end(list), item) != std::end(list);
+}
+
+bool is_of_training(std::string_view key) {
+  return key.find("dropout") != std::string_view::npos || key.ends_with("_pdrop");
 }
 
 bool is_off(const Json& value) {
@@ -253,7 +239,7 @@ void Settings::must_be(std::string_view key, std::string_view json) {
 
 void Settings::refuse_rest() const {
   for (const auto& [key, value] : config_.items()) {
-    if (value.is_null() || known_.contains(key) || contains(kHarmless, key)) continue;
+    if (value.is_null() || known_.contains(key) || contains(kHarmless, key) || is_of_training(key)) continue;
     if (key.starts_with('_') || contains(kDescriptions, key)) {
       say(note_, in_quotes(key) + " in " + name_ + " changes nothing and is left out");
       continue;

@@ -127,17 +127,21 @@ void read_gemma3(Settings& settings, FamilyFacts& facts) {
   facts.position = per_layer(full, windowed, local);
 }
 
-void read_olmo2(Settings& settings, FamilyFacts& facts) {
+void read_olmo_on_outputs(Settings& settings, FamilyFacts& facts) {
   read_llama_like(settings, facts, {.epsilon = 1e-5, .bos = -1, .eos = 50279});
   ModelConfig& model = facts.model;
   model.norm_place = NormPlace::output;
   model.qk_norm = QkNorm::width;
   model.qk_norm_kind = NormKind::rms_norm;
+}
+
+void read_olmo2(Settings& settings, FamilyFacts& facts) {
+  read_olmo_on_outputs(settings, facts);
   facts.position = read_rope(settings, facts);
 }
 
 void read_olmo3(Settings& settings, FamilyFacts& facts) {
-  read_olmo2(settings, facts);
+  read_olmo_on_outputs(settings, facts);
   ModelConfig& model = facts.model;
   const std::vector<bool> windowed =
       read_windowed_layers(settings, model, [](int64_t layer) { return (layer + 1) % 4 != 0; });

@@ -101,6 +101,7 @@ void read_bigcode(Settings& settings, FamilyFacts& facts) {
   read_gpt(settings, facts, {.activation = "gelu_pytorch_tanh"});
   if (!settings.flag("scale_attn_weights", true)) set_scale(facts.model, 1.0);
   if (settings.flag("multi_query", true)) facts.model.n_kv_heads = 1;
+  settings.must_be("num_key_value_heads", std::to_string(facts.model.n_kv_heads));
 }
 
 constexpr Family kGpt2Families[] = {
