@@ -38,7 +38,8 @@ MODELS = [
                                       layer_types=["sliding_attention", "full_attention"])),
     ("qwen3", "Qwen3Config", dict(LLAMA, head_dim=6, tie_word_embeddings=True)),
     ("phi3", "Phi3Config", dict(LLAMA, sliding_window=7, pad_token_id=0)),
-    ("stablelm", "StableLmConfig", dict(LLAMA, qk_layernorm=True, use_parallel_residual=True)),
+    ("stablelm", "StableLmConfig", dict(LLAMA, qk_layernorm=True, use_parallel_residual=True, rope_parameters={
+        "rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5})),
     ("llama3", "LlamaConfig", dict(LLAMA, rope_parameters={
         "rope_type": "llama3", "rope_theta": 500.0, "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
         "original_max_position_embeddings": 16})),

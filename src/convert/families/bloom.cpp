@@ -95,6 +95,7 @@ void read_falcon(Settings& settings, FamilyFacts& facts) {
   facts.norm_bias = Bias::yes;
   facts.tie_head = settings.flag("tie_word_embeddings", true);
   read_ids(settings, model, 11, 11);
+  settings.pass_over({"rope_parameters", "rope_theta", "rope_scaling"});  // stated beside ALiBi too
   // Its penalty is added before the scores are scaled, as numbers of bfloat16.
   facts.position =
       settings.flag("alibi", false)
