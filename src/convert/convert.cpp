@@ -19,8 +19,9 @@ namespace fs = std::filesystem;
 
 // In this order: llama2.c's older files have no magic number, so it comes last.
 constexpr Importer kImporters[] = {
-    {"gpt2", "a Hugging Face GPT-2 folder (config.json, model.safetensors)", convert::is_gpt2_folder,
+    {"gpt2", "a Hugging Face GPT-2 folder (config.json, model.safetensors or pytorch_model.bin)", convert::is_gpt2_folder,
      convert::read_gpt2_folder},
+    {"pytorch", "a nanoGPT or minGPT checkpoint of PyTorch (.pt)", convert::is_nanogpt, convert::read_nanogpt, true},
     {"llm.c", "an llm.c model", convert::is_llmc, convert::read_llmc},
     {"llama2.c", "a llama2.c model", convert::is_llama2c, convert::read_llama2c},
 };
@@ -66,6 +67,10 @@ std::span<const Importer> importers() { return kImporters; }
 
 ModelDraft import_checkpoint(const std::string& path, const ImportOptions& options) {
   const Importer& importer = importer_of(path);
+  if ((options.heads || options.activation) && !importer.leaves_open)
+    throw Error("heads and activation (--heads, --activation) are for checkpoints that do not say them",
+                "a checkpoint of nanoGPT or minGPT", path + ", which is " + std::string(importer.summary),
+                "leave them out");
   // Sources keep the listener and may call it as long as the draft lives.
   const auto remarks = std::make_shared<std::string>();
   ImportOptions listening = options;

@@ -38,7 +38,7 @@ constexpr FamilyPart kParts[] = {
 };
 
 bool same_numbers(const StoredTensor& a, const StoredTensor& b) {
-  return a.kind == b.kind && a.bytes == b.bytes &&
+  return a.kind == b.kind && a.bytes == b.bytes && a.steps == b.steps &&
          std::memcmp(a.file->bytes().data() + a.offset, b.file->bytes().data() + b.offset,
                      static_cast<size_t>(a.bytes)) == 0;
 }

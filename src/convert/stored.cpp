@@ -24,16 +24,42 @@ class Reader {
   Reader(std::string name, Stored at, Note note) : name_(std::move(name)), at_(std::move(at)), note_(std::move(note)) {}
 
   void read(int64_t first, std::span<float> out) {
-    if (at_.doubles)
-      round(first, out);
+    if (at_.steps.empty())
+      read_together(first, out);
     else
-      widen(at_.dtype, at_.file->bytes().data() + at_.offset, first, out);
+      gather(first, out);
     if (said_ || std::ranges::all_of(out, [](float x) { return std::isfinite(x); })) return;
     said_ = true;
     say(note_, name_ + " holds NaN or infinity; it is kept as it is");
   }
 
  private:
+  // Stretches of the last dimension that lie together, or number by number.
+  void gather(int64_t first, std::span<float> out) const {
+    const int64_t length = at_.steps.back() == 1 ? at_.sizes.back() : 1;
+    while (!out.empty()) {
+      const auto count = static_cast<size_t>(length - first % length);
+      const std::span<float> stretch = out.first(std::min(count, out.size()));
+      read_together(place_of(first), stretch);
+      first += static_cast<int64_t>(stretch.size());
+      out = out.subspan(stretch.size());
+    }
+  }
+
+  // How far behind the first the number lies that is at `index` in order.
+  int64_t place_of(int64_t index) const {
+    int64_t place = 0;
+    for (size_t i = at_.sizes.size(); i-- > 0; index /= at_.sizes[i]) place += index % at_.sizes[i] * at_.steps[i];
+    return place;
+  }
+
+  void read_together(int64_t first, std::span<float> out) const {
+    if (at_.doubles)
+      round(first, out);
+    else
+      widen(at_.dtype, at_.file->bytes().data() + at_.offset, first, out);
+  }
+
   void round(int64_t first, std::span<float> out) const {
     for (size_t i = 0; i < out.size(); ++i) {
       double value;
