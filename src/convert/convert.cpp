@@ -19,9 +19,11 @@ namespace fs = std::filesystem;
 
 // In this order: llama2.c's older files have no magic number, so it comes last.
 constexpr Importer kImporters[] = {
-    {"gpt2", "a Hugging Face GPT-2 folder (config.json, model.safetensors or pytorch_model.bin)", convert::is_gpt2_folder,
-     convert::read_gpt2_folder},
+    {"gpt2", "a Hugging Face GPT-2 folder (config.json, model.safetensors or pytorch_model.bin)",
+     convert::is_gpt2_folder, convert::read_gpt2_folder},
     {"pytorch", "a nanoGPT or minGPT checkpoint of PyTorch (.pt)", convert::is_nanogpt, convert::read_nanogpt, true},
+    {"tensorflow", "OpenAI's GPT-2 folder (hparams.json, model.ckpt.index)", convert::is_tf_gpt2,
+     convert::read_tf_gpt2},
     {"llm.c", "an llm.c model", convert::is_llmc, convert::read_llmc},
     {"llama2.c", "a llama2.c model", convert::is_llama2c, convert::read_llama2c},
 };

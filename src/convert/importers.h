@@ -13,6 +13,9 @@ ModelDraft read_gpt2_folder(const std::string& path, const ImportOptions& option
 bool is_nanogpt(const std::string& path);
 ModelDraft read_nanogpt(const std::string& path, const ImportOptions& options);
 
+bool is_tf_gpt2(const std::string& path);
+ModelDraft read_tf_gpt2(const std::string& path, const ImportOptions& options);
+
 bool is_llmc(const std::string& path);
 ModelDraft read_llmc(const std::string& path, const ImportOptions& options);
 

@@ -54,10 +54,20 @@ class Reader {
   }
 
   void read_together(int64_t first, std::span<float> out) const {
-    if (at_.doubles)
+    if (at_.group > 0)
+      scale(first, out);
+    else if (at_.doubles)
       round(first, out);
     else
       widen(at_.dtype, at_.file->bytes().data() + at_.offset, first, out);
+  }
+
+  void scale(int64_t first, std::span<float> out) const {
+    for (float& value : out) {
+      const auto code = static_cast<int8_t>(at_.file->bytes()[static_cast<size_t>(at_.offset + first)]);
+      value = read_f32(at_.file->bytes(), static_cast<size_t>(at_.factors + 4 * (first / at_.group))) * code;
+      ++first;
+    }
   }
 
   void round(int64_t first, std::span<float> out) const {
@@ -136,9 +146,11 @@ NumberLayout::NumberLayout(std::shared_ptr<const MappedFile> file, int64_t heade
 
 Stored NumberLayout::next(std::initializer_list<int64_t> sizes) {
   const Stored block{.file = file_, .offset = end_, .dtype = dtype_};
-  end_ = capped_sum(end_, capped_product({capped_product(sizes), dtype_info(dtype_).block_bytes}));
+  next_bytes(capped_product({capped_product(sizes), dtype_info(dtype_).block_bytes}));
   return block;
 }
+
+int64_t NumberLayout::next_bytes(int64_t bytes) { return std::exchange(end_, capped_sum(end_, bytes)); }
 
 void NumberLayout::check_size(const std::string& format) const {
   const int64_t size = static_cast<int64_t>(file_->bytes().size());
