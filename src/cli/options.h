@@ -10,10 +10,13 @@
 
 #include "cli/parser.h"
 #include "cli/terminal.h"
-#include "convert/convert.h"
 #include "ordinal/model.h"
 #include "ordinal/session.h"
 #include "ordinal/tokenizer.h"
+
+namespace ordinal {
+struct ImportOptions;
+}  // namespace ordinal
 
 namespace ordinal::cli {
 

@@ -14,8 +14,8 @@
 namespace ordinal {
 
 struct ImportOptions {
-  std::string vocab_dir;                         // folder or file with the tokenizer; empty: beside the weights
-  std::function<void(const std::string&)> note;  // receives remarks for the user, a sentence each; may be empty
+  std::string vocab_dir = {};                         // folder or file with the tokenizer; empty: beside the weights
+  std::function<void(const std::string&)> note = {};  // receives remarks for the user, a sentence each; may be empty
   // What a training file of one's own may leave open; for any other checkpoint they are an error.
   std::optional<int64_t> heads = {};
   std::optional<Activation> activation = {};

@@ -88,9 +88,12 @@ HfWeights::HfWeights(std::string folder, const Note& note) : folder_(std::move(f
       return;
     }
   }
-  throw Error("there are no weights in " + folder_,
-              joined(kWeightFiles, " or ") + ", or shards of one of them and its index, NAME.index.json",
-              "none of them");
+  const std::string other = other_weights_in(folder_);
+  throw Error(
+      "there are no weights in " + folder_,
+      joined(kWeightFiles, " or ") + ", or shards of one of them and its index, NAME.index.json",
+      other.empty() ? "none of them" : other,
+      other.empty() ? "" : "save the model again as safetensors: save_pretrained of transformers does, in PyTorch");
 }
 
 HfWeights::HfWeights(std::vector<StoredTensor> tensors, std::string path, const Note& note)
@@ -143,7 +146,7 @@ Stored HfWeights::take(const std::string& name, const std::vector<int64_t>& shap
   const StoredTensor& tensor = place->second;
   used_.insert(name);
   if (tensor.shape != shape)
-    throw Error(name + " in " + folder_ + " has a shape that does not fit config.json", shape_text(shape),
+    throw Error(name + " in " + folder_ + " has a shape that does not fit the sizes of the model", shape_text(shape),
                 shape_text(tensor.shape));
   const auto* const kind = std::ranges::find(kKindNames, tensor.kind, &KindName::name);
   if (kind == std::end(kKindNames))
@@ -157,8 +160,7 @@ void HfWeights::refuse_rest(const std::string& expected) const {
     const auto ends = [&, &bare = name](std::string_view end) { return bare.ends_with(end); };
     if (used_.contains(name) || std::ranges::any_of(kMasks, ends)) continue;
     if (!is_other_head(name))
-      throw Error(folder_ + " has a tensor that the model of config.json does not use", expected,
-                  in_quotes(tensor.name));
+      throw Error(folder_ + " has a tensor that the model does not use", expected, in_quotes(tensor.name));
     say(note_, in_quotes(tensor.name) + " is for another task and left out");
   }
 }

@@ -66,6 +66,14 @@ std::vector<int64_t> matrix_sizes(const HfWeights& weights, std::string_view nam
   return sizes;
 }
 
+// Hugging Face's GPT-2 has the same names; only the widest matrix tells them apart for certain.
+void refuse_conv1d(const HfWeights& weights, int64_t width, const std::string& path) {
+  if (matrix_sizes(weights, "h.0.attn.c_attn.weight", path) != std::vector{width, 3 * width}) return;
+  throw Error(path + " holds weights as Hugging Face's GPT-2 has them, [inputs, outputs]",
+              "those of nanoGPT or minGPT, [outputs, inputs]", shape_text({width, 3 * width}) + " in c_attn",
+              "give its folder, with config.json, and not the file");
+}
+
 int64_t count_layers(const HfWeights& weights) {
   int64_t layers = 0;
   while (!weights.names_with("h." + std::to_string(layers) + ".").empty()) ++layers;
@@ -171,6 +179,7 @@ ModelDraft read_nanogpt(const std::string& path, const ImportOptions& options) {
   const std::vector<int64_t> embedding = matrix_sizes(weights, kEmbedding, path);
   config.vocab_size = embedding[0];
   config.d_model = embedding[1];
+  refuse_conv1d(weights, config.d_model, path);
   config.max_seq_len = matrix_sizes(weights, kPositions, path)[0];
   config.n_layers = count_layers(weights);
   config.d_ff = matrix_sizes(weights, "h.0.mlp.c_fc.weight", path)[0];

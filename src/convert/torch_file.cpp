@@ -19,6 +19,8 @@ constexpr std::string_view kZipMagic = "PK\x03\x04", kDataPickle = "/data.pkl";
 constexpr std::string_view kTorchMagic = "\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.";
 constexpr int64_t kLegacyVersion = 1001;
 constexpr size_t kMostDimensions = 8;
+// Tensors may share numbers, as a head does with the embedding; a small file must not become a huge model by it.
+constexpr int64_t kMostViews = 4;
 
 // What the weights may be called in the file of a trainer.
 constexpr std::string_view kWeightNames[] = {"model", "state_dict", "model_state_dict"};
@@ -185,13 +187,22 @@ StoredTensor TorchFile::tensor_of(std::string_view name, const PickleValue& valu
 
 std::vector<StoredTensor> TorchFile::tensors(const PickleValue& dict) const {
   std::vector<StoredTensor> found;
+  int64_t total = 0;
   for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
     const PickleValue &key = *dict.items[i], &value = *dict.items[i + 1];
     if (value.is(Kind::opaque) && key.is(Kind::text))
       throw Error(in_quotes(key.text) + " in " + path() + " is no plain tensor", "tensors of numbers",
                   description(value), "save the weights alone: torch.save(model.state_dict(), FILE)");
-    if (value.is(Kind::tensor) && key.is(Kind::text)) found.push_back(tensor_of(key.text, value));
+    if (!value.is(Kind::tensor) || !key.is(Kind::text)) continue;
+    found.push_back(tensor_of(key.text, value));
+    int64_t bytes = value.items[0]->global->bytes;
+    for (const int64_t size : found.back().shape) bytes = capped_product({bytes, size});
+    total = bytes > INT64_MAX - total ? INT64_MAX : total + bytes;
   }
+  if (const auto size = static_cast<int64_t>(file_->bytes().size()); total / kMostViews > size)
+    throw Error(path() + " has tensors that view the same numbers again and again",
+                "at most " + std::to_string(kMostViews) + " times the " + grouped(size) + " bytes of the file",
+                (total == INT64_MAX ? "more than any memory holds" : grouped(total) + " bytes"));
   return found;
 }
 
