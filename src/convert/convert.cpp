@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 // In this order: llama2.c's older files have no magic number, so it comes last.
 constexpr Importer kImporters[] = {
-    {"gpt2", "a Hugging Face GPT-2 folder (config.json, model.safetensors or pytorch_model.bin)",
-     convert::is_gpt2_folder, convert::read_gpt2_folder},
+    {"huggingface", "a Hugging Face folder (config.json, model.safetensors or pytorch_model.bin)",
+     convert::is_hf_folder, convert::read_hf_folder},
     {"pytorch", "a nanoGPT or minGPT checkpoint of PyTorch (.pt)", convert::is_nanogpt, convert::read_nanogpt, true},
     {"tensorflow", "OpenAI's GPT-2 folder (hparams.json, model.ckpt.index)", convert::is_tf_gpt2,
      convert::read_tf_gpt2},

@@ -37,8 +37,9 @@ constexpr FamilyPart kNanoParts[] = {
     {.part = "ffn_up", .name = "h.#.mlp.c_fc"},
     {.part = "ffn_down", .name = "h.#.mlp.c_proj"},
     {.part = "output_norm", .name = "ln_f"},
-    {.part = "output", .name = "lm_head", .bias = Bias::maybe},
+    {.part = "output", .name = "lm_head"},
 };
+constexpr Family kNanoGpt = {.model_type = "", .name = "nanoGPT", .parts = kNanoParts};
 
 // model_args: what each must agree with, once the weights have been measured.
 struct NanoSetting {
@@ -208,10 +209,7 @@ ModelDraft read_nanogpt(const std::string& path, const ImportOptions& options) {
   const std::vector<int64_t> positions = {config.max_seq_len, config.d_model};
   draft.tensors.push_back(
       table_source("position_embd.weight", positions, weights.take(std::string(kPositions), positions), options.note));
-  add_planned(draft, options.note, [&](const PlannedTensor& tensor) -> std::optional<Origin> {
-    if (tensor.is_bias && !has_biases) return std::nullopt;
-    return find_in_family(kNanoParts, config, weights, tensor);
-  });
+  add_family_tensors(draft, kNanoGpt, has_biases, weights, options.note);
   weights.refuse_rest("the tensors of a nanoGPT of " + std::to_string(config.n_layers) + " layers");
   draft.tokenizer = nanogpt_tokenizer(path, file.root(), {config.vocab_size, config.bos_id, options.note}, options);
   return draft;

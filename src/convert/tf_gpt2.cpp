@@ -35,6 +35,7 @@ constexpr FamilyPart kTfParts[] = {
     {.part = "ffn_down", .name = "h#.mlp.c_proj", .turned = true},
     {.part = "output_norm", .name = "ln_f"},
 };
+constexpr Family kTfGpt2 = {.model_type = "", .name = "GPT-2", .parts = kTfParts};
 
 struct TfSize {
   std::string_view name;
@@ -149,8 +150,7 @@ ModelDraft read_tf_gpt2(const std::string& path, const ImportOptions& options) {
   const std::vector<int64_t> positions = {config.max_seq_len, config.d_model};
   draft.tensors.push_back(
       table_source("position_embd.weight", positions, weights.take("wpe.weight", positions), options.note));
-  add_planned(draft, options.note,
-              [&](const PlannedTensor& tensor) { return find_in_family(kTfParts, config, weights, tensor); });
+  add_family_tensors(draft, kTfGpt2, true, weights, options.note);
   weights.refuse_rest("the variables of a GPT-2 of " + std::to_string(config.n_layers) + " layers");
   config.attention_scale.assign(static_cast<size_t>(config.n_layers),
                                 static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))));
