@@ -192,7 +192,8 @@ fuzz: build/packages/clang.ok  ## every reader on mutated files, FUZZ_SECONDS=20
 	@tools/run_fuzzers.sh $(FUZZ_SECONDS) $(fuzzers)
 build/fuzz/fuzz_%: build/fuzz/tools/fuzz/fuzz_%.o $(B)/libordinal.a
 	$(call quietly,$(CXX) $(ALL_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS))
-seed_sources := tools/fuzz/seeds.cpp tests/convert/foreign_files.cpp tests/reference/random_model.cpp tests/support.cpp
+seed_sources := tools/fuzz/seeds.cpp tests/convert/foreign_files.cpp tests/convert/training_files.cpp \
+  tests/reference/random_model.cpp tests/support.cpp
 build/fuzz/seeds: $(call each_object,$(seed_sources)) $(B)/libordinal.a
 	$(call quietly,$(CXX) $(ALL_FLAGS) -o $@ $^ $(LIBS))
 
@@ -254,6 +255,7 @@ golden: build/venv/parity.ok  ## the golden files again, from their scripts
 	build/venv/bin/python tools/make_goldens.py
 	build/venv/bin/python tools/make_tokenizer_goldens.py
 	build/venv/bin/python tools/make_family_goldens.py
+	build/venv/bin/python tools/make_torch_goldens.py
 
 pictures: all  ## the pictures of the position schemes again
 	tools/make_pictures.sh $(B)/ordinal src/position/pictures

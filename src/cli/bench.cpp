@@ -100,7 +100,7 @@ int run_bench(Arguments arguments) {
   if (made_up && o.model.model)
     throw UsageError{"a shape and a model are both given\n  expected: one of --shape and -m", ""};
   if (made_up)
-    parser.idle({"--vocab"}, "random weights have no tokenizer");
+    parser.idle({"--vocab", "--heads", "--activation"}, "random weights are no checkpoint");
   else
     parser.idle({"--dtype"}, "a model's weights are measured as they are, other kinds with --shape");
 

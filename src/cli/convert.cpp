@@ -31,9 +31,6 @@ std::string formats() { return joined(importers(), ", ", &Importer::summary); }
 // A checkpoint of another program, or a model file, whose damage must not get checksums that fit it.
 ModelDraft read_source(const std::string& path, const ImportOptions& options) {
   if (!is_model_file(path)) return import_checkpoint(path, options);
-  if (!options.vocab_dir.empty())
-    throw Error("--vocab is for checkpoints of other programs", "a model without --vocab",
-                path + ", which is a model file", "leave --vocab out");
   const ModelFile file = ModelFile::open(path);
   file.verify();
   return draft_of(file);
@@ -106,7 +103,7 @@ Converted report_of(const ModelFile& file, const std::string& input, const std::
 
 int run_convert(Arguments arguments) {
   std::optional<std::string> input, output, dtype, head, text_name;
-  std::string vocab;
+  ModelOptions source;
   int64_t threads = 0;
   bool force = false, json = false, quiet = false;
   Parser parser("convert",
@@ -120,7 +117,7 @@ int run_convert(Arguments arguments) {
   for (const DtypeInfo& info : kDtypes) kinds += (kinds.empty() ? "" : "|") + std::string(info.name);
   parser.option("--dtype", kinds, dtype, "how matrices are stored [default: each as it is in the input]");
   parser.option("--head", kinds, head, "how token_embd and output are stored, when it is to be another kind");
-  parser.option("--vocab", "DIR", vocab, "folder or file with the tokenizer [default: beside the weights]");
+  source.add_import_to(parser);
   parser.option("-f,--file", "TEXT", text_name,
                 "a text, - for standard input: says what the conversion did to the predictions of it, in nats, "
                 "perplexity, KL and agreement, in windows of the trained length");
@@ -149,10 +146,12 @@ int run_convert(Arguments arguments) {
   if (text_name) text = read_text(*text_name, notes);
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::string> remarks;
-  const ModelDraft draft = read_source(*input, {.vocab_dir = vocab, .note = [&](const std::string& remark) {
-                                                  remarks.push_back(remark);
-                                                  notes.say(remark);
-                                                }});
+  ImportOptions importing = import_options(source, *input, notes);
+  importing.note = [&](const std::string& remark) {
+    remarks.push_back(remark);
+    notes.say(remark);
+  };
+  const ModelDraft draft = read_source(*input, importing);
   std::optional<Trial> trial;
   if (text_name) trial = prepare_trial(draft, *input, *text_name, text, quiet);
   Progress progress("converting", quiet);

@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/words.h"
 #include "cli/options.h"
 #include "convert/convert.h"
+#include "format/config_fields.h"
 #include "format/mapped_file.h"
 #include "format/model_header.h"
 #include "ordinal/error.h"
@@ -44,7 +46,14 @@ void ModelOptions::add_to(Parser& parser) {
   parser.option("-m,--model", "MODEL", model,
                 "a model file, or a checkpoint of another program, which is converted in memory [default: the file "
                 "that ORDINAL_MODEL names, else the model in models/]");
+  add_import_to(parser);
+}
+
+void ModelOptions::add_import_to(Parser& parser) {
   parser.option("--vocab", "DIR", vocab, "where a foreign checkpoint's tokenizer is [default: beside its weights]");
+  parser.option("--heads", "N", heads, "heads of a foreign checkpoint that does not say how many, as minGPT's");
+  parser.option("--activation", joined(kActivations, "|"), activation,
+                "activation of a foreign checkpoint that does not say which, as nanoGPT's [default: gelu_erf]");
 }
 
 std::string model_path(const ModelOptions& options) {
@@ -70,17 +79,27 @@ bool is_model_file(const std::string& path) {
   return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with(kModelMagic);
 }
 
-namespace {
-
-// `notes` must outlive what is returned.
 ImportOptions import_options(const ModelOptions& options, const std::string& path, const Notes& notes) {
-  if (!options.vocab.empty() && is_model_file(path))
-    throw Error("--vocab is for checkpoints of other programs", "a model without --vocab",
-                path + ", which has its tokenizer inside", "leave --vocab out");
-  return {.vocab_dir = options.vocab, .note = [&notes](const std::string& sentence) { notes.say(sentence); }};
+  const std::string given = !options.vocab.empty() ? "--vocab"
+                            : options.heads        ? "--heads"
+                            : options.activation   ? "--activation"
+                                                   : "";
+  if (!given.empty() && is_model_file(path))
+    throw Error(given + " is for checkpoints of other programs", "a model without " + given,
+                path + ", which is a model file and says all of it", "leave " + given + " out");
+  ImportOptions importing;
+  importing.vocab_dir = options.vocab;
+  importing.note = [&notes](const std::string& sentence) { notes.say(sentence); };
+  importing.heads = options.heads;
+  if (options.heads) check_range("the number of heads (--heads)", *options.heads, 1, kMaxConfigSize);
+  if (options.activation) {
+    const auto* const known = std::ranges::find(kActivations, *options.activation);
+    if (known == kActivations.end())
+      throw Error("there is no such activation (--activation)", joined(kActivations), escaped(*options.activation));
+    importing.activation = static_cast<Activation>(known - kActivations.begin());
+  }
+  return importing;
 }
-
-}  // namespace
 
 ModelFile open_model_file(const ModelOptions& options, const std::string& path, const Notes& notes) {
   return open_any_model(path, import_options(options, path, notes));

@@ -14,14 +14,22 @@
 #include "ordinal/session.h"
 #include "ordinal/tokenizer.h"
 
+namespace ordinal {
+struct ImportOptions;
+}  // namespace ordinal
+
 namespace ordinal::cli {
 
 // Which model.
 struct ModelOptions {
   std::optional<std::string> model;  // as given to -m
+  // Of checkpoints of other programs.
   std::string vocab;
+  std::optional<int64_t> heads;
+  std::optional<std::string> activation;
 
   void add_to(Parser& parser);
+  void add_import_to(Parser& parser);  // all but -m
 };
 
 struct OpenedModel {
@@ -35,6 +43,9 @@ struct OpenedModel {
 std::vector<std::filesystem::path> model_folders();
 // The path to use: -m, ORDINAL_MODEL, or the default model. Throws Error, naming the places, when there is none.
 std::string model_path(const ModelOptions& options);
+// What an importer is told of a checkpoint at `path`. Throws Error for options that it cannot have. `notes` must
+// outlive what is returned.
+ImportOptions import_options(const ModelOptions& options, const std::string& path, const Notes& notes);
 // Opens an Ordinal file, or converts a foreign checkpoint in memory, saying so.
 ModelFile open_model_file(const ModelOptions& options, const std::string& path, const Notes& notes);
 OpenedModel open_model(const ModelOptions& options, const Notes& notes);

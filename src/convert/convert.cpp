@@ -19,8 +19,11 @@ namespace fs = std::filesystem;
 
 // In this order: llama2.c's older files have no magic number, so it comes last.
 constexpr Importer kImporters[] = {
-    {"huggingface", "a Hugging Face folder (config.json, model.safetensors)", convert::is_hf_folder,
-     convert::read_hf_folder},
+    {"huggingface", "a Hugging Face folder (config.json, model.safetensors or pytorch_model.bin)",
+     convert::is_hf_folder, convert::read_hf_folder},
+    {"pytorch", "a nanoGPT or minGPT checkpoint of PyTorch (.pt)", convert::is_nanogpt, convert::read_nanogpt, true},
+    {"tensorflow", "OpenAI's GPT-2 folder (hparams.json, model.ckpt.index)", convert::is_tf_gpt2,
+     convert::read_tf_gpt2},
     {"llm.c", "an llm.c model", convert::is_llmc, convert::read_llmc},
     {"llama2.c", "a llama2.c model", convert::is_llama2c, convert::read_llama2c},
 };
@@ -66,6 +69,10 @@ std::span<const Importer> importers() { return kImporters; }
 
 ModelDraft import_checkpoint(const std::string& path, const ImportOptions& options) {
   const Importer& importer = importer_of(path);
+  if ((options.heads || options.activation) && !importer.leaves_open)
+    throw Error("heads and activation (--heads, --activation) are for checkpoints that do not say them",
+                "a checkpoint of nanoGPT or minGPT", path + ", which is " + std::string(importer.summary),
+                "leave them out");
   // Sources keep the listener and may call it as long as the draft lives.
   const auto remarks = std::make_shared<std::string>();
   ImportOptions listening = options;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,8 +14,11 @@
 namespace ordinal {
 
 struct ImportOptions {
-  std::string vocab_dir;                         // folder or file with the tokenizer; empty: beside the weights
-  std::function<void(const std::string&)> note;  // receives remarks for the user, a sentence each; may be empty
+  std::string vocab_dir = {};                         // folder or file with the tokenizer; empty: beside the weights
+  std::function<void(const std::string&)> note = {};  // receives remarks for the user, a sentence each; may be empty
+  // What a training file of one's own may leave open; for any other checkpoint they are an error.
+  std::optional<int64_t> heads = {};
+  std::optional<Activation> activation = {};
 };
 
 // Recognises and reads one foreign format.
@@ -25,6 +29,7 @@ struct Importer {
   bool (*recognises)(const std::string& path);
   // The draft's tensors read from a mapping that they keep alive: nothing is loaded before it is asked for.
   ModelDraft (*read)(const std::string& path, const ImportOptions& options);
+  bool leaves_open = false;  // its checkpoints need not say how many heads they have, or which activation
 };
 std::span<const Importer> importers();
 

@@ -163,4 +163,15 @@ std::optional<TensorSource> find_in_family(const Family& family, const FamilyFac
   });
 }
 
+void add_family_tensors(ModelDraft& draft, const Family& family, bool has_biases, HfWeights& weights,
+                        const Note& note) {
+  FamilyFacts facts;
+  facts.model = draft.config;
+  facts.set_biases(has_biases);
+  facts.norm_bias = has_biases ? Bias::yes : Bias::no;
+  for_each_tensor(draft.config, [&](const PlannedTensor& tensor) {
+    if (auto source = find_in_family(family, facts, weights, tensor, note)) draft.tensors.push_back(*std::move(source));
+  });
+}
+
 }  // namespace ordinal::convert

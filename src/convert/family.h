@@ -75,6 +75,10 @@ const Family* find_family(std::string_view model_type);
 std::optional<TensorSource> find_in_family(const Family& family, const FamilyFacts& facts, HfWeights& weights,
                                            const PlannedTensor& tensor, const Note& note);
 
+// Adds what there is of the plan of draft.config, for files without a config.json: all biases are there but the head's,
+// or none is.
+void add_family_tensors(ModelDraft& draft, const Family& family, bool has_biases, HfWeights& weights, const Note& note);
+
 // The name of a part's weight that is there, or the first that it may have.
 std::string weight_name(const Family& family, std::string_view part, const HfWeights& weights);
 

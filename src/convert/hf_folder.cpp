@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kTablePrefix = "ordinal.";
 
 bool same_numbers(const StoredTensor& a, const StoredTensor& b) {
-  return a.kind == b.kind && a.bytes == b.bytes &&
+  return a.kind == b.kind && a.bytes == b.bytes && a.steps == b.steps &&
          std::memcmp(a.file->bytes().data() + a.offset, b.file->bytes().data() + b.offset,
                      static_cast<size_t>(a.bytes)) == 0;
 }
@@ -35,11 +35,13 @@ void add_positions(ModelDraft& draft, HfWeights& weights, const Family& family, 
                    const Note& note) {
   const ModelConfig& c = draft.config;
   std::map<std::string, TensorView, std::less<>> views;
-  std::map<std::string, std::vector<float>> rounded;  // what schemes are to see of tables of 64 bits
+  // What schemes are to see of tables of 64 bits, and of those whose numbers do not lie one after another.
+  std::map<std::string, std::vector<float>> rounded;
   const auto add = [&](const std::string& name, const Stored& at, std::vector<int64_t> shape) {
     draft.tensors.push_back(table_source(name, shape, at, note));
     const std::byte* data = at.file->bytes().data() + at.offset;
-    if (at.doubles) {
+    const bool is_copied = at.doubles || !at.steps.empty();
+    if (is_copied) {
       int64_t rows = 1;
       for (size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
       std::vector<float>& numbers = rounded[name];
@@ -47,7 +49,11 @@ void add_positions(ModelDraft& draft, HfWeights& weights, const Family& family, 
       draft.tensors.back().read_rows(0, rows, numbers.data());
       data = reinterpret_cast<const std::byte*>(numbers.data());
     }
-    views[name] = {.name = name, .dtype = at.dtype, .layout = Layout::rows, .shape = std::move(shape), .data = data};
+    views[name] = {.name = name,
+                   .dtype = is_copied ? Dtype::f32 : at.dtype,
+                   .layout = Layout::rows,
+                   .shape = std::move(shape),
+                   .data = data};
   };
   std::map<std::string, std::vector<float>> stated;  // numbers that stand in config.json
   for (const FamilyFacts::Table& table : facts.tables) {

@@ -7,6 +7,7 @@
 #include "base/words.h"
 #include "convert/json_file.h"
 #include "convert/sniff.h"
+#include "convert/torch_file.h"
 #include "ordinal/error.h"
 
 namespace ordinal::convert {
@@ -21,6 +22,9 @@ struct KindName {
 };
 constexpr KindName kKindNames[] = {
     {"F32", Dtype::f32}, {"F16", Dtype::f16}, {"BF16", Dtype::bf16}, {"F64", Dtype::f32, true}};
+
+// What folders call their weights, the best first; pickles are read without running anything (pickle.h).
+constexpr std::string_view kWeightFiles[] = {"model.safetensors", "pytorch_model.bin"};
 
 // What stands for the whole model: torch.compile, data parallelism, transformers' base models, trl, PEFT.
 constexpr std::string_view kPrefixes[] = {"module.",     "model.",    "transformer.",    "pretrained_model.",
@@ -59,6 +63,12 @@ bool is_other_head(std::string_view name) {
          (first.ends_with(kHeadEnding) && first != kTextHead);
 }
 
+std::vector<StoredTensor> read_weight_file(const std::string& path) {
+  if (fs::path(path).extension() == ".safetensors") return read_safetensors(path);
+  const TorchFile file(MappedFile::open(path));
+  return file.tensors(weights_in(file));
+}
+
 // A shard is a file of the folder itself: an index from elsewhere must not make us read other files.
 void check_shard_name(const std::string& shard, const std::string& index) {
   if (shard.empty() || shard.find('/') != std::string::npos || shard.find('\\') != std::string::npos ||
@@ -71,21 +81,28 @@ void check_shard_name(const std::string& shard, const std::string& index) {
 std::string shape_text(const std::vector<int64_t>& shape) { return "[" + joined(shape) + "]"; }
 
 HfWeights::HfWeights(std::string folder, const Note& note) : folder_(std::move(folder)), note_(note) {
-  const auto in_folder = [&](const char* file) { return (fs::path(folder_) / file).string(); };
-  if (fs::exists(in_folder("model.safetensors"))) {
-    for (StoredTensor& tensor : read_safetensors(in_folder("model.safetensors"))) add(std::move(tensor));
-    return;
+  const auto in_folder = [&](std::string_view file) { return (fs::path(folder_) / file).string(); };
+  for (const std::string_view file : kWeightFiles) {
+    if (const std::string whole = in_folder(file); fs::exists(whole)) {
+      for (StoredTensor& tensor : read_weight_file(whole)) add(std::move(tensor));
+      return;
+    }
+    if (const std::string index = in_folder(std::string(file) + ".index.json"); fs::exists(index)) {
+      add_shards(index);
+      return;
+    }
   }
-  if (fs::exists(in_folder("model.safetensors.index.json"))) {
-    add_shards(in_folder("model.safetensors.index.json"));
-    return;
-  }
-  const bool pickled =
-      fs::exists(in_folder("pytorch_model.bin")) || fs::exists(in_folder("pytorch_model.bin.index.json"));
+  const std::string other = other_weights_in(folder_);
   throw Error(
-      "there are no weights in " + folder_, "model.safetensors, or shards and model.safetensors.index.json",
-      pickled ? "pytorch_model.bin, a pickle, which can hold any program and is not read" : "neither",
-      pickled ? "save the model again with transformers: model.save_pretrained(FOLDER) writes safetensors" : "");
+      "there are no weights in " + folder_,
+      joined(kWeightFiles, " or ") + ", or shards of one of them and its index, NAME.index.json",
+      other.empty() ? "none of them" : other,
+      other.empty() ? "" : "save the model again as safetensors: save_pretrained of transformers does, in PyTorch");
+}
+
+HfWeights::HfWeights(std::vector<StoredTensor> tensors, std::string path, const Note& note)
+    : folder_(std::move(path)), note_(note) {
+  for (StoredTensor& tensor : tensors) add(std::move(tensor));
 }
 
 void HfWeights::add(StoredTensor tensor) {
@@ -105,7 +122,7 @@ void HfWeights::add_shards(const std::string& index) {
   for (const auto& [shard, names] : shards) check_shard_name(shard, index);
   for (auto& [shard, names] : shards) {
     const std::string path = (fs::path(folder_) / shard).string();
-    for (StoredTensor& tensor : read_safetensors(path)) {
+    for (StoredTensor& tensor : read_weight_file(path)) {
       if (names.erase(tensor.name) == 0)
         throw Error(path + " has a tensor that " + index + " does not place there", "the tensors that it lists",
                     in_quotes(tensor.name));
@@ -135,13 +152,13 @@ Stored HfWeights::take(const std::string& name, const std::vector<int64_t>& shap
   const StoredTensor& tensor = place->second;
   used_.insert(name);
   if (tensor.shape != shape)
-    throw Error(name + " in " + folder_ + " has a shape that does not fit config.json", shape_text(shape),
+    throw Error(name + " in " + folder_ + " has a shape that does not fit the sizes of the model", shape_text(shape),
                 shape_text(tensor.shape));
   const auto* const kind = std::ranges::find(kKindNames, tensor.kind, &KindName::name);
   if (kind == std::end(kKindNames))
     throw Error(name + " in " + folder_ + " has a kind of number that weights cannot have", "F32, F16, BF16 or F64",
                 in_quotes(tensor.kind));
-  return {tensor.file, tensor.offset, kind->dtype, kind->doubles};
+  return {tensor.file, tensor.offset, kind->dtype, kind->doubles, tensor.shape, tensor.steps};
 }
 
 void HfWeights::refuse_rest(const std::string& expected) const {
@@ -149,8 +166,7 @@ void HfWeights::refuse_rest(const std::string& expected) const {
     const auto ends = [&, &bare = name](std::string_view end) { return bare.ends_with(end); };
     if (used_.contains(name) || std::ranges::any_of(kMasks, ends)) continue;
     if (!is_other_head(name))
-      throw Error(folder_ + " has a tensor that the model of config.json does not use", expected,
-                  in_quotes(tensor.name));
+      throw Error(folder_ + " has a tensor that the model does not use", expected, in_quotes(tensor.name));
     say(note_, in_quotes(tensor.name) + " is for another task and left out");
   }
 }

@@ -1,4 +1,5 @@
-// hf_weights.h: the weights of a Hugging Face folder, in one safetensors file or in shards, by name.
+// hf_weights.h: weights by the names that Hugging Face and PyTorch give them: of a folder, in one file or in shards, or
+// of any other file.
 #pragma once
 
 #include <functional>
@@ -18,6 +19,8 @@ class HfWeights {
  public:
   // Throws Error when there are no weights, a file is damaged, or two tensors have one name.
   HfWeights(std::string folder, const Note& note);
+  // Tensors that were read from `path`.
+  HfWeights(std::vector<StoredTensor> tensors, std::string path, const Note& note);
 
   bool has(std::string_view name) const { return tensors_.contains(name); }
   const StoredTensor& at(const std::string& name) const { return tensors_.at(name); }

@@ -10,6 +10,12 @@ namespace ordinal::convert {
 bool is_hf_folder(const std::string& path);
 ModelDraft read_hf_folder(const std::string& path, const ImportOptions& options);
 
+bool is_nanogpt(const std::string& path);
+ModelDraft read_nanogpt(const std::string& path, const ImportOptions& options);
+
+bool is_tf_gpt2(const std::string& path);
+ModelDraft read_tf_gpt2(const std::string& path, const ImportOptions& options);
+
 bool is_llmc(const std::string& path);
 ModelDraft read_llmc(const std::string& path, const ImportOptions& options);
 

@@ -5,12 +5,17 @@
 //           cos and sin tables (not needed), head
 //   v1      256 bytes: "ak42" as a number, version 1, the seven numbers, a byte that says whether the head is the
 //           embedding; then f32: attention norms, MLP norms, final norm, embedding, q, k, v, o, w1, w2, w3, head
+//   v2      the same header and the size of groups, a number behind the byte, where it lies; then f32: attention norms,
+//           MLP norms, final norm; then embedding, q, k, v, o, w1, w2, w3, head, each matrix as numbers of 8 bits and
+//           an f32 factor for every group of them, which may go on over the end of a row
 //
 // A Llama: RMSNorm with epsilon 1e-5, SwiGLU, grouped heads, rotary positions over neighbouring channels, theta 10000.
 // Matrices are [outputs, inputs]; a kind of tensor lies together for all layers.
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <span>
 
 #include "convert/importers.h"
 #include "convert/sniff.h"
@@ -29,7 +34,9 @@ constexpr int64_t kLlama2cMaxSize = int64_t{1} << 24;  // no number in a header 
 
 struct Llama2cHeader {
   int64_t width, hidden, layers, heads, kv_heads, vocab, context;
-  bool legacy, shared_head;
+  int64_t group;  // of version 2
+  int version;    // 0: legacy
+  bool shared_head;
   int64_t head_dim() const { return width / heads; }
 };
 
@@ -42,10 +49,10 @@ Llama2cHeader read_llama2c_header(const MappedFile& file) {
   if (bytes.size() < (legacy ? kLegacyHeaderBytes : kV1HeaderBytes))
     throw Error(path + " is truncated", std::string("a header of ") + (legacy ? "28" : "256") + " bytes (llama2.c)",
                 "a size of " + std::to_string(bytes.size()) + " bytes", "copy or download it again");
-  if (!legacy && read_u32(bytes, 4) != 1)
-    throw Error(path + " is a llama2.c model of a version that is not supported", "a legacy file, or version 1 (f32)",
-                "version " + std::to_string(read_i32(bytes, 4)) +
-                    (read_u32(bytes, 4) == 2 ? ", whose weights are rounded to 8 bits" : ""),
+  const int version = legacy ? 0 : read_i32(bytes, 4);
+  if (!legacy && version != 1 && version != 2)
+    throw Error(path + " is a llama2.c model of a version that is not supported",
+                "a legacy file, version 1 (f32) or 2 (8 bits)", "version " + std::to_string(version),
                 "export it again with --version 1");
 
   size_t at = legacy ? 0 : 8;
@@ -58,7 +65,7 @@ Llama2cHeader read_llama2c_header(const MappedFile& file) {
     return value;
   };
   Llama2cHeader header{};
-  header.legacy = legacy;
+  header.version = version;
   header.width = next("width");
   header.hidden = next("hidden width");
   header.layers = next("number of layers");
@@ -71,6 +78,10 @@ Llama2cHeader read_llama2c_header(const MappedFile& file) {
   if (!legacy && static_cast<uint8_t>(bytes[at]) > 1)
     throw Error("the header of " + path + " has a flag that is neither 0 nor 1", "0 or 1",
                 std::to_string(static_cast<int>(bytes[at])));
+  if (version == 2) {
+    ++at;
+    header.group = next("size of groups");
+  }
   if (header.width % header.heads != 0 || header.head_dim() % 2 != 0)
     throw Error("the header of " + path + " has heads that do not fit the width",
                 "heads that cut " + std::to_string(header.width) + " channels into equal, even parts",
@@ -81,22 +92,73 @@ Llama2cHeader read_llama2c_header(const MappedFile& file) {
   return header;
 }
 
-void find_blocks(PlanBlocks& blocks, NumberLayout& layout, const Llama2cHeader& header) {
-  const auto each = [&](std::initializer_list<std::string_view> names) {
+// Where the matrices of version 2 lie.
+class GroupedMatrices {
+ public:
+  GroupedMatrices(std::shared_ptr<const MappedFile> file, const ModelConfig& config, int64_t group)
+      : file_(std::move(file)), config_(config), group_(group) {}
+
+  // What comes next in the file: this matrix, once or for each layer.
+  void next(std::string_view name, NumberLayout& layout) {
+    const PlannedTensor tensor = planned_tensor(config_, name);
+    const int64_t numbers = capped_product({tensor.shape[0], tensor.shape[1]});
+    if (numbers % group_ != 0)
+      throw Error("the header of " + file_->path() + " has a size of groups that does not fit " + std::string(name),
+                  "a divisor of " + grouped(numbers), std::to_string(group_));
+    const int64_t layers = tensor.part->is_in_layers() ? config_.n_layers : 1;
+    const int64_t bytes = numbers + 4 * (numbers / group_);  // each size is at most 2^24
+    places_[std::string(name)] = {layout.next_bytes(capped_product({layers, bytes})), numbers, bytes};
+  }
+
+  std::optional<Origin> find(const PlannedTensor& tensor) const {
+    const auto found = places_.find(std::string(tensor.part->name) + ".weight");
+    if (tensor.is_bias || found == places_.end()) return std::nullopt;
+    const auto& [begin, numbers, bytes] = found->second;
+    Origin origin;
+    origin.at.file = file_;
+    origin.at.offset = begin + tensor.layer * bytes;
+    origin.at.group = group_;
+    origin.at.factors = origin.at.offset + numbers;
+    return origin;
+  }
+
+ private:
+  struct Place {
+    int64_t begin, numbers, bytes;
+  };
+  std::shared_ptr<const MappedFile> file_;
+  const ModelConfig& config_;
+  int64_t group_;
+  std::map<std::string, Place, std::less<>> places_;  // by the name in a layer
+};
+
+constexpr std::string_view kNorms[] = {"attn_norm.weight", "ffn_norm.weight", "output_norm.weight"};
+constexpr std::string_view kMatrices[] = {"token_embd.weight",  "attn_q.weight",   "attn_k.weight",   "attn_v.weight",
+                                          "attn_output.weight", "ffn_gate.weight", "ffn_down.weight", "ffn_up.weight"};
+
+void find_blocks(PlanBlocks& blocks, GroupedMatrices& matrices, NumberLayout& layout, const Llama2cHeader& header) {
+  const auto each = [&](std::span<const std::string_view> names) {
     for (const std::string_view name : names) blocks.next({name});
   };
-  if (header.legacy) {
-    each({"token_embd.weight", "attn_norm.weight", "attn_q.weight", "attn_k.weight", "attn_v.weight",
-          "attn_output.weight", "ffn_norm.weight", "ffn_gate.weight", "ffn_down.weight", "ffn_up.weight",
-          "output_norm.weight"});
+  if (header.version == 0) {
+    constexpr std::string_view kLegacyOrder[] = {"token_embd.weight", "attn_norm.weight",  "attn_q.weight",
+                                                 "attn_k.weight",     "attn_v.weight",     "attn_output.weight",
+                                                 "ffn_norm.weight",   "ffn_gate.weight",   "ffn_down.weight",
+                                                 "ffn_up.weight",     "output_norm.weight"};
+    each(kLegacyOrder);
     layout.next({2, header.context, header.head_dim() / 2});  // cos and sin
   } else {
-    each({"attn_norm.weight", "ffn_norm.weight", "output_norm.weight", "token_embd.weight", "attn_q.weight",
-          "attn_k.weight", "attn_v.weight", "attn_output.weight", "ffn_gate.weight", "ffn_down.weight",
-          "ffn_up.weight"});
+    each(kNorms);
+    if (header.version == 1) each(kMatrices);
   }
-  if (!header.shared_head) each({"output.weight"});
-  layout.check_size(header.legacy ? "llama2.c, legacy" : "llama2.c, version 1");
+  constexpr std::string_view kHead = "output.weight";
+  if (header.version == 2) {
+    for (const std::string_view name : kMatrices) matrices.next(name, layout);
+    if (!header.shared_head) matrices.next(kHead, layout);
+  } else if (!header.shared_head) {
+    blocks.next({kHead});
+  }
+  layout.check_size("llama2.c, " + (header.version == 0 ? "legacy" : "version " + std::to_string(header.version)));
 }
 
 TokenizerData llama2c_tokenizer_beside(const std::string& path, const Vocabulary& wanted,
@@ -154,10 +216,18 @@ ModelDraft read_llama2c(const std::string& path, const ImportOptions& options) {
   draft.notes.position = "rope:pairing=interleaved";
   draft.notes.trained_positions = {draft.notes.position};
 
-  NumberLayout layout(file, header.legacy ? kLegacyHeaderBytes : kV1HeaderBytes, Dtype::f32);
+  NumberLayout layout(file, header.version == 0 ? kLegacyHeaderBytes : kV1HeaderBytes, Dtype::f32);
   PlanBlocks blocks(config, layout);
-  find_blocks(blocks, layout, header);
-  add_planned(draft, options.note, [&](const PlannedTensor& tensor) { return blocks.find(tensor); });
+  GroupedMatrices matrices(file, config, header.group);
+  find_blocks(blocks, matrices, layout, header);
+  if (header.version == 2)
+    say(options.note, "the numbers of 8 bits in " + path +
+                          " and their factors make f32 weights; --dtype q8_0 in "
+                          "ordinal convert takes a quarter of the memory, rounded once more");
+  add_planned(draft, options.note, [&](const PlannedTensor& tensor) {
+    const std::optional<Origin> matrix = matrices.find(tensor);
+    return matrix ? matrix : blocks.find(tensor);
+  });
   config.attention_scale.assign(static_cast<size_t>(header.layers),
                                 static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))));
   draft.tokenizer = llama2c_tokenizer_beside(path, {config.vocab_size, config.bos_id, options.note}, options);

@@ -16,7 +16,8 @@ struct StoredTensor {
   std::string name, kind;  // kind as the file has it: F32, BF16, BOOL, ...
   std::vector<int64_t> shape;
   std::shared_ptr<const MappedFile> file;
-  int64_t offset = 0, bytes = 0;
+  int64_t offset = 0, bytes = 0;    // from its first number to its last
+  std::vector<int64_t> steps = {};  // as of Stored
 };
 
 // In the order of the names. Throws Error unless the tensors cover the data exactly: no gaps, no overlaps, nothing

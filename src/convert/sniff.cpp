@@ -16,16 +16,21 @@ namespace {
 
 constexpr std::string_view kDownloadAgain = "download it again: the server sent something else than the file";
 
+constexpr std::string_view kSaveWithTorch = "save the weights in Python: torch.save(model.state_dict(), FILE)";
+constexpr std::string_view kSaveAsSafetensors =
+    "save the model again as safetensors: save_pretrained of transformers does, in PyTorch";
+
 // How a kind of file begins.
 struct Signature {
   std::string_view begins, what, suggestion;
 };
 constexpr Signature kSignatures[] = {
     {kModelMagic, "an Ordinal model file: it is converted already", "use it as it is"},
-    {"PK\x03\x04", "a zip archive; PyTorch checkpoints with pickled weights are such archives",
-     "save the model again as safetensors (save_pretrained does), then convert that folder"},
-    {"\x80\x02", "a Python pickle, as old PyTorch checkpoints are",
-     "save the model again as safetensors (save_pretrained does), then convert that folder"},
+    {"PK\x03\x04", "a zip archive, as PyTorch checkpoints are", "give it as it is, or call it pytorch_model.bin"},
+    {"\x80\x02", "a Python pickle, but not one of torch.save", kSaveWithTorch},
+    {"\x80\x03", "a Python pickle, but not one of torch.save", kSaveWithTorch},
+    {"\x80\x04", "a Python pickle, but not one of torch.save", kSaveWithTorch},
+    {"\x80\x05", "a Python pickle, but not one of torch.save", kSaveWithTorch},
     {"version https://git-lfs", "a git-lfs pointer, which stands for the file until it is fetched", "git lfs pull"},
     {"ggjt", "a ggml model of the time before GGUF", "start from the original checkpoint"},
     {"tjgg", "a ggml model of the time before GGUF", "start from the original checkpoint"},
@@ -36,7 +41,7 @@ constexpr Signature kSignatures[] = {
      "an xz archive", "unpack it first"},
     {"\x28\xb5\x2f\xfd", "a zstandard archive", "unpack it first"},
     {"\x93NUMPY", "a NumPy array", ""},
-    {"\x89HDF", "an HDF5 file (TensorFlow weights, as a rule)", "save the model again as safetensors"},
+    {"\x89HDF", "an HDF5 file (.h5), as Keras and TensorFlow write weights", kSaveAsSafetensors},
     {"\x7f"
      "ELF",
      "a program or library", ""},
@@ -97,6 +102,38 @@ Likeness numbered_likeness(std::span<const std::byte> bytes) {
   return {};
 }
 
+// Formats that have no mark at their start, known by what is usual there.
+Likeness unmarked_likeness(std::string_view text) {
+  const auto byte = [&](size_t at) { return at < text.size() ? static_cast<uint8_t>(text[at]) : 0; };
+  if (text.size() > 262 && text.substr(257, 5) == "ustar")
+    return {"a tar archive; PyTorch's first checkpoints were such archives", std::string(kSaveWithTorch)};
+  // A protobuf message of ModelProto: version, then the name of the program that wrote it.
+  if (byte(0) == 0x08 && byte(1) >= 3 && byte(1) <= 20 && byte(2) == 0x12 && byte(3) > 0 && byte(3) < 64 &&
+      is_printable(text.substr(4, byte(3))))
+    return {"an ONNX model, a graph of operations", "start from the checkpoint that it was exported from"};
+  // A map of MessagePack whose first key is a short text.
+  const bool is_map = (byte(0) > 0x80 && byte(0) < 0x90) || byte(0) == 0xde;
+  const size_t key = byte(0) == 0xde ? 3 : 1;
+  if (is_map && byte(key) > 0xa0 && byte(key) < 0xc0 && is_printable(text.substr(key + 1, byte(key) - 0xa0)))
+    return {"a MessagePack file, as Flax writes weights (flax_model.msgpack)", std::string(kSaveAsSafetensors)};
+  return {};
+}
+
+// Files that are models by themselves, whatever folder they lie in.
+constexpr std::string_view kModelEndings[] = {".bin", ".ordinal", ".pt", ".pth"};
+
+// What a folder holds in place of a model.
+struct FolderContent {
+  std::string_view file, what;
+};
+constexpr FolderContent kFolderContents[] = {
+    {"saved_model.pb", "a TensorFlow SavedModel, a graph of operations"},
+    {"tf_model.h5", "tf_model.h5, weights of Keras"},
+    {"flax_model.msgpack", "flax_model.msgpack, weights of Flax"},
+    {"model.onnx", "model.onnx, a graph of operations"},
+    {"consolidated.00.pth", "consolidated.00.pth, Meta's own layout of Llama"},
+};
+
 }  // namespace
 
 uint32_t read_u32(std::span<const std::byte> bytes, size_t at) {
@@ -119,6 +156,7 @@ Likeness likeness(std::span<const std::byte> bytes) {
   for (const Signature& signature : kSignatures)
     if (head.starts_with(signature.begins)) return {std::string(signature.what), std::string(signature.suggestion)};
   if (head.starts_with("GGUF")) return gguf_likeness(bytes);
+  if (const Likeness unmarked = unmarked_likeness(head); !unmarked.what.empty()) return unmarked;
   if (begins_with_html(head)) return {"a web page (HTML)", std::string(kDownloadAgain)};
   if (bytes.size() < 28)
     return {"a file of " + std::to_string(bytes.size()) + " bytes, too short for the header of any model",
@@ -142,19 +180,31 @@ void refuse_unrecognised(const std::string& path, std::span<const std::byte> byt
               like.suggestion);
 }
 
+std::string other_weights_in(const std::string& folder) {
+  std::error_code ignored;
+  for (const FolderContent& content : kFolderContents)
+    if (std::filesystem::exists(std::filesystem::path(folder) / content.file, ignored))
+      return std::string(content.what);
+  return "";
+}
+
 void refuse_folder(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   std::string found = "an empty directory";
   for (const auto& entry : fs::directory_iterator(path, ignored)) {
     found = "a directory without config.json";
-    if (entry.path().extension() == ".bin" || entry.path().extension() == ".ordinal") {
+    if (const std::string other = other_weights_in(path); !other.empty()) {
+      found += "; there is " + other;
+      break;
+    }
+    if (std::ranges::count(kModelEndings, entry.path().extension().string()) != 0) {
       found += "; there is " + entry.path().filename().string();
       break;
     }
   }
   throw Error("there is no model in the directory " + path,
-              "config.json and model.safetensors, as Hugging Face writes them", found,
+              "config.json and model.safetensors or pytorch_model.bin, as Hugging Face writes them", found,
               "give the folder with config.json, or a model file itself");
 }
 

@@ -27,6 +27,9 @@ struct Likeness {
 };
 Likeness likeness(std::span<const std::byte> bytes);
 
+// Weights of a program that no importer reads, by the usual names of their files; "" when the folder has none.
+std::string other_weights_in(const std::string& folder);
+
 // Throws the Error for a path that no importer recognises.
 [[noreturn]] void refuse_unrecognised(const std::string& path, std::span<const std::byte> bytes);
 [[noreturn]] void refuse_folder(const std::string& path);

@@ -24,16 +24,52 @@ class Reader {
   Reader(std::string name, Stored at, Note note) : name_(std::move(name)), at_(std::move(at)), note_(std::move(note)) {}
 
   void read(int64_t first, std::span<float> out) {
-    if (at_.doubles)
-      round(first, out);
+    if (at_.steps.empty())
+      read_together(first, out);
     else
-      widen(at_.dtype, at_.file->bytes().data() + at_.offset, first, out);
+      gather(first, out);
     if (said_ || std::ranges::all_of(out, [](float x) { return std::isfinite(x); })) return;
     said_ = true;
     say(note_, name_ + " holds NaN or infinity; it is kept as it is");
   }
 
  private:
+  // Stretches of the last dimension that lie together, or number by number.
+  void gather(int64_t first, std::span<float> out) const {
+    const int64_t length = at_.steps.back() == 1 ? at_.sizes.back() : 1;
+    while (!out.empty()) {
+      const auto count = static_cast<size_t>(length - first % length);
+      const std::span<float> stretch = out.first(std::min(count, out.size()));
+      read_together(place_of(first), stretch);
+      first += static_cast<int64_t>(stretch.size());
+      out = out.subspan(stretch.size());
+    }
+  }
+
+  // How far behind the first the number lies that is at `index` in order.
+  int64_t place_of(int64_t index) const {
+    int64_t place = 0;
+    for (size_t i = at_.sizes.size(); i-- > 0; index /= at_.sizes[i]) place += index % at_.sizes[i] * at_.steps[i];
+    return place;
+  }
+
+  void read_together(int64_t first, std::span<float> out) const {
+    if (at_.group > 0)
+      scale(first, out);
+    else if (at_.doubles)
+      round(first, out);
+    else
+      widen(at_.dtype, at_.file->bytes().data() + at_.offset, first, out);
+  }
+
+  void scale(int64_t first, std::span<float> out) const {
+    for (float& value : out) {
+      const auto code = static_cast<int8_t>(at_.file->bytes()[static_cast<size_t>(at_.offset + first)]);
+      value = read_f32(at_.file->bytes(), static_cast<size_t>(at_.factors + 4 * (first / at_.group))) * code;
+      ++first;
+    }
+  }
+
   void round(int64_t first, std::span<float> out) const {
     for (size_t i = 0; i < out.size(); ++i) {
       double value;
@@ -110,9 +146,11 @@ NumberLayout::NumberLayout(std::shared_ptr<const MappedFile> file, int64_t heade
 
 Stored NumberLayout::next(std::initializer_list<int64_t> sizes) {
   const Stored block{.file = file_, .offset = end_, .dtype = dtype_};
-  end_ = capped_sum(end_, capped_product({capped_product(sizes), dtype_info(dtype_).block_bytes}));
+  next_bytes(capped_product({capped_product(sizes), dtype_info(dtype_).block_bytes}));
   return block;
 }
+
+int64_t NumberLayout::next_bytes(int64_t bytes) { return std::exchange(end_, capped_sum(end_, bytes)); }
 
 void NumberLayout::check_size(const std::string& format) const {
   const int64_t size = static_cast<int64_t>(file_->bytes().size());

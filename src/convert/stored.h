@@ -27,14 +27,19 @@ inline void say(const Note& note, const std::string& remark) {
 // The product, or the largest number when it does not fit. Sizes from headers meet a file's size only in this form.
 int64_t capped_product(std::initializer_list<int64_t> sizes);
 
-// Numbers of one kind in a mapped file, from `offset` on; alignment does not matter.
+// Numbers of one kind in a mapped file, from `offset` on, one after another; alignment does not matter.
 struct Stored {
   std::shared_ptr<const MappedFile> file;
   int64_t offset = 0;
   Dtype dtype = Dtype::f32;
   bool doubles = false;  // 64 bits a number, rounded to f32 as they are read
+  // Of views that PyTorch kept: how many numbers lie from one to the next in each dimension of `sizes`. Empty: they lie
+  // one after another.
+  std::vector<int64_t> sizes = {}, steps = {};
+  // Of 8-bit numbers: how many share a factor, and where in the file the factors lie, in f32. 0: there are none.
+  int64_t group = 0, factors = 0;
 
-  int64_t bytes_per_number() const { return doubles ? 8 : dtype_info(dtype).block_bytes; }
+  int64_t bytes_per_number() const { return group > 0 ? 1 : doubles ? 8 : dtype_info(dtype).block_bytes; }
   Stored skip(int64_t numbers) const { return {file, offset + numbers * bytes_per_number(), dtype, doubles}; }
 };
 
@@ -72,6 +77,9 @@ class NumberLayout {
 
   // The place of the next block, of as many numbers as the product of `sizes`. Valid once check_size has returned.
   Stored next(std::initializer_list<int64_t> sizes);
+
+  // The same for so many bytes of any kind: where they begin.
+  int64_t next_bytes(int64_t bytes);
 
   // Throws Error unless the blocks end where the file does. `format` names the format in the message.
   void check_size(const std::string& format) const;

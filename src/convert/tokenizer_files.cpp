@@ -44,6 +44,11 @@ TokenizerData read_llmc_file(const std::string& folder, const Vocabulary& wanted
   return read_llmc_tokenizer(file->bytes(), file->path(), wanted);
 }
 
+TokenizerData read_meta_file(const std::string& folder, const Vocabulary& wanted) {
+  const auto file = MappedFile::open(in_folder(folder, "meta.pkl"));
+  return read_meta_pickle(file->bytes(), file->path(), wanted);
+}
+
 // A kind of tokenizer, known by the file that must be there. The first that is found is read.
 struct FolderTokenizer {
   std::string_view file;
@@ -52,7 +57,8 @@ struct FolderTokenizer {
 constexpr FolderTokenizer kFolderTokenizers[] = {{"tokenizer.json", read_json_file},
                                                  {"vocab.json", read_hugging_face_pair},
                                                  {"encoder.json", read_openai_pair},
-                                                 {"gpt2_tokenizer.bin", read_llmc_file}};
+                                                 {"gpt2_tokenizer.bin", read_llmc_file},
+                                                 {"meta.pkl", read_meta_file}};
 
 }  // namespace
 
@@ -70,6 +76,7 @@ TokenizerData read_given_tokenizer(const std::string& path, const Vocabulary& wa
     const std::string folder = fs::path(path).parent_path().string();
     if (name == "vocab.json" || name == "merges.txt") return read_hugging_face_pair(folder, wanted);
     if (name == "encoder.json" || name == "vocab.bpe") return read_openai_pair(folder, wanted);
+    if (name.ends_with(".pkl")) return read_meta_pickle(file->bytes(), path, wanted);
     if (is_llmc_tokenizer(file->bytes())) return read_llmc_tokenizer(file->bytes(), path, wanted);
     const size_t first = as_text(file->bytes()).find_first_not_of(" \t\r\n\xef\xbb\xbf");
     if (first != std::string_view::npos && file->bytes()[first] == std::byte{'{'})
@@ -79,10 +86,11 @@ TokenizerData read_given_tokenizer(const std::string& path, const Vocabulary& wa
   if (std::optional<TokenizerData> found = read_folder_tokenizer(path, wanted)) return *std::move(found);
   const std::string candidates[] = {"tokenizer.bin", "tok" + std::to_string(wanted.vocab_size) + ".bin"};
   if (std::optional<TokenizerData> found = find_llama2c_tokenizer(path, candidates, wanted)) return *std::move(found);
-  throw Error("there is no tokenizer in " + path,
-              "tokenizer.json, vocab.json and merges.txt, encoder.json and vocab.bpe, gpt2_tokenizer.bin, or " +
-                  candidates[0] + " or " + candidates[1] + " for a vocabulary of " + std::to_string(wanted.vocab_size),
-              "none of them, or none that fits", "--vocab with the folder or the file of the tokenizer");
+  throw Error(
+      "there is no tokenizer in " + path,
+      "tokenizer.json, vocab.json and merges.txt, encoder.json and vocab.bpe, gpt2_tokenizer.bin, meta.pkl, or " +
+          candidates[0] + " or " + candidates[1] + " for a vocabulary of " + std::to_string(wanted.vocab_size),
+      "none of them, or none that fits", "--vocab with the folder or the file of the tokenizer");
 }
 
 }  // namespace ordinal::convert

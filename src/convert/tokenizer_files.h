@@ -29,6 +29,8 @@ TokenizerData read_llmc_tokenizer(std::span<const std::byte> bytes, const std::s
 TokenizerData read_llama2c_tokenizer(std::span<const std::byte> bytes, const std::string& name,
                                      const Vocabulary& wanted);
 
+TokenizerData read_meta_pickle(std::span<const std::byte> bytes, const std::string& name, const Vocabulary& wanted);
+
 // vocab.json and merges.txt, with the settings that may lie beside them.
 struct BpeFiles {
   std::string_view vocab, merges;  // JSON; lines

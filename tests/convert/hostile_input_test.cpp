@@ -5,7 +5,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "convert/foreign_files.h"
+#include "convert/training_files.h"
 
 using namespace foreign;
 using nlohmann::json;
@@ -137,6 +137,21 @@ TEST_CASE("convert: other files than models are named") {
   CHECK(mentions(error(le32(__builtin_bswap32(20240326)) + std::string(2000, 'x')), {"big-endian"}));
   CHECK(mentions(error(le32(__builtin_bswap32(0x616b3432)) + std::string(2000, 'x')), {"big-endian"}));
   CHECK(mentions(error(le32(20240801) + std::string(2000, 'x')), {"Llama 3"}));
+  const std::string filler(100, 'x');
+  CHECK(mentions(error("\x80\x04\x95" + filler), {"not one of torch.save"}));
+  CHECK(mentions(error("\x89HDF\r\n\x1a\n" + filler), {"HDF5"}));
+  CHECK(mentions(error("\x08\x07\x12\x07pytorch" + filler), {"ONNX"}));
+  CHECK(mentions(error("\x81\xabtransformer" + std::string("\xde\x01\x00", 3) + filler), {"Flax"}));
+  CHECK(mentions(error(std::string(257, '\0') + "ustar" + filler), {"tar archive"}));
+  const auto folder_error = [&](const std::string& file) {
+    const Scratch folder;
+    test::write_file(folder.path(file), filler);
+    return error_of([&] { ordinal::import_checkpoint(folder.folder().string()); });
+  };
+  CHECK(mentions(folder_error("saved_model.pb"), {"SavedModel"}));
+  CHECK(mentions(folder_error("tf_model.h5"), {"Keras"}));
+  CHECK(mentions(folder_error("flax_model.msgpack"), {"Flax"}));
+  CHECK(mentions(folder_error("ckpt.pt"), {"there is ckpt.pt"}));
   CHECK(mentions(error(std::string("ORDINAL\0", 8) + std::string(100, 'x')), {"already"}));
 }
 
@@ -197,4 +212,24 @@ TEST_CASE("convert: llm.c and llama2.c models, cut or flipped anywhere, are mode
     test::write_file(scratch.path("llama.bin"), llama2c_file(tiny(small_llama()), version));
     damage_everywhere(scratch.path("llama.bin"), scratch.path("llama.bin"), version == 0 ? 32 : 60, 1999);
   }
+  ordinal::ModelDraft rounded = tiny(small_llama());
+  test::write_file(scratch.path("llama.bin"), llama2c_8bit_file(rounded, 12));
+  damage_everywhere(scratch.path("llama.bin"), scratch.path("llama.bin"), 60, 999);
+}
+
+TEST_CASE("convert: files of torch.save and TensorFlow, cut or flipped anywhere, are models or Errors") {
+  Scratch scratch;
+  for (const char* name : {"nano.pt", "meta.pkl"})
+    test::write_file(scratch.path(name), test::read_file(test::repository("tests/goldens/torch/") + name));
+  damage_everywhere(scratch.path("nano.pt"), scratch.path("nano.pt"), 3500, 17);
+  damage_everywhere(scratch.path("meta.pkl"), scratch.path("nano.pt"), 1000, 1);
+  const ordinal::ModelDraft draft = tiny(small_gpt2());
+  write_gpt2_folder(draft, scratch.path("m"));
+  std::filesystem::remove(scratch.path("m/model.safetensors"));
+  test::write_file(scratch.path("m/pytorch_model.bin"), torch_file(gpt2_tensors(draft), true));
+  damage_everywhere(scratch.path("m/pytorch_model.bin"), scratch.path("m"), 3500, 1999);
+  write_tf_folder(tf_files(draft), scratch.path("tf"));
+  damage_everywhere(scratch.path("tf/model.ckpt.index"), scratch.path("tf"), 1000, 1);
+  damage_everywhere(scratch.path("tf/hparams.json"), scratch.path("tf"), 1000, 1);
+  damage_everywhere(scratch.path("tf/model.ckpt.data-00000-of-00001"), scratch.path("tf"), 1, 4999);
 }

@@ -1,9 +1,11 @@
 // llama2c_test.cpp: llama2.c models, written here number by number, and read back; and the handed-over one.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "convert/foreign_files.h"
+#include "convert/training_files.h"
+#include "ordinal/session.h"
 #include "reference/random_model.h"
 #include "reference/reference_forward.h"
 
@@ -96,13 +98,54 @@ TEST_CASE("llama2.c: stories260K has its shapes, bytes, tokenizer and golden act
   CHECK_GT(compared, 0);
 }
 
-TEST_CASE("llama2.c: rounded versions and unknown ones are refused by number") {
+TEST_CASE("llama2.c: version 2 gives codes times factors, in groups that cross the ends of rows") {
+  for (const bool shared : {true, false})
+    for (const int64_t group : {4, 12, 36}) {
+      ModelDraft draft = small_llama();
+      draft.config.tied_output = shared;
+      if (!shared)
+        draft.tensors.push_back(
+            test::tensor_of("output.weight", {263, 36}, test::uniform_numbers(3, "head", 263 * 36, 0, 1)));
+      Scratch scratch;
+      test::write_file(scratch.path("m.bin"), llama2c_8bit_file(draft, group));
+      const Imported imported = import_noting(scratch.path("m.bin"));
+      check_same_tensors(imported.draft, draft);
+      CHECK(imported.noted("8 bits"));
+    }
+}
+
+TEST_CASE("llama2.c: the handed-over file of version 2 has its golden logits and best tokens") {
+  const std::string folder = test::shared("checkpoints/formats/llama2c");
+  if (folder.empty()) return;
+  const auto model = ordinal::Model::bind(ordinal::open_any_model(folder + "/llama2c-v2-g32.bin"));
+  const nlohmann::json golden = nlohmann::json::parse(test::read_file(folder + "/llama2c-v2-g32.json"));
+  for (const auto& item : golden["cases"]) {
+    ordinal::Session session(model);
+    const auto logits = session.evaluate(item["ids"].get<std::vector<int32_t>>());
+    for (size_t id = 0; id < logits.size(); ++id)
+      CHECK_LT(std::abs(logits[id] - item["logits_last"][id].get<double>()), 1e-4);
+    CHECK_EQ(std::ranges::max_element(logits) - logits.begin(), item["argmax_each"].back().get<int64_t>());
+  }
+}
+
+TEST_CASE("llama2.c: version 2, cut, grown, or with groups that do not fit, is refused") {
+  ModelDraft draft = small_llama();
+  const std::string good = llama2c_8bit_file(draft, 4);
+  CHECK(mentions(llama2c_error(good.substr(0, good.size() - 1)), {"truncated"}));
+  CHECK(mentions(llama2c_error(good + "x"), {"trailing"}));
+  for (const int64_t group : {0, -4, 7, 1 << 25}) {
+    std::string file = good;
+    file.replace(37, 4, le32(group));
+    CHECK(mentions(llama2c_error(file), {"size of groups"}));
+  }
+}
+
+TEST_CASE("llama2.c: unknown versions are refused by number") {
   const std::string good = llama2c_file(small_llama(), 1);
-  for (const int version : {0, 2, 3, -1}) {
+  for (const int version : {0, 3, -1}) {
     std::string file = good;
     file.replace(4, 4, le32(version));
     CHECK(mentions(llama2c_error(file), {"version " + std::to_string(version)}));
-    if (version == 2) CHECK(mentions(llama2c_error(file), {"8 bits"}));
   }
   std::string file = good;
   file[36] = 2;

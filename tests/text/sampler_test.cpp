@@ -11,6 +11,7 @@
 #include "support.h"
 
 using ordinal::Candidate;
+using ordinal::Penalize;
 using ordinal::Sampler;
 using ordinal::SamplerOptions;
 using ordinal::TokenId;

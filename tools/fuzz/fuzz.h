@@ -76,9 +76,9 @@ void allow_error(Action&& action) {
 }
 
 // Imports a checkpoint and reads every number of it, as converting would.
-inline void import_everything(const std::string& path) {
+inline void import_everything(const std::string& path, const ordinal::ImportOptions& options = {}) {
   allow_error([&] {
-    const ordinal::ModelDraft draft = ordinal::import_checkpoint(path);
+    const ordinal::ModelDraft draft = ordinal::import_checkpoint(path, options);
     for (const ordinal::TensorSource& tensor : draft.tensors) {
       const int64_t rows = tensor.shape.size() == 2 ? tensor.shape[0] : 1;
       std::vector<float> block(static_cast<size_t>(tensor.shape.back() * 32));

@@ -29,6 +29,9 @@ constexpr Reader kReaders[] = {
     [](std::string_view text) {
       return ordinal::convert::read_llama2c_tokenizer(std::as_bytes(std::span(text)), "tokenizer.bin", wanted());
     },
+    [](std::string_view text) {
+      return ordinal::convert::read_meta_pickle(std::as_bytes(std::span(text)), "meta.pkl", wanted());
+    },
 };
 
 }  // namespace

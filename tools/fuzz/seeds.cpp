@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "convert/foreign_files.h"
+#include "convert/training_files.h"
 #include "fuzz.h"
 #include "ordinal/position.h"
 
@@ -41,6 +41,15 @@ void write_seeds(const fs::path& folder) {
   for (const int version : {0, 1})
     put(folder, "fuzz_llama2c", std::to_string(version), foreign::llama2c_file(llama, version));
 
+  ordinal::ModelDraft rounded = llama;
+  put(folder, "fuzz_llama2c", "2", foreign::llama2c_8bit_file(rounded, 12));
+  for (const bool legacy : {false, true})
+    put(folder, "fuzz_pytorch", legacy ? "legacy" : "zip", foreign::torch_file(foreign::nanogpt_tensors(gpt2), legacy));
+  for (const char* name : {"nano.pt", "min.pt"})
+    put(folder, "fuzz_pytorch", name, test::read_file(test::repository("tests/goldens/torch/") + name));
+  const foreign::TfFiles tf = foreign::tf_files(gpt2);
+  put(folder, "fuzz_tf_gpt2", "good", fuzz::joined({tf.sizes, tf.index, tf.data}));
+
   const std::string vocab = R"({"a":0,"b":1,"ab":2,"Ġ":3,"Ġa":4,"<s>":5})", merges = "#version: 0.2\na b\nĠ a\n";
   put(folder, "fuzz_tokenizer_files", "tokenizer_json",
       std::string(1, '\0') + R"({"model":{"type":"BPE","vocab":)" + vocab +
@@ -50,6 +59,9 @@ void write_seeds(const fs::path& folder) {
   put(folder, "fuzz_tokenizer_files", "llmc", std::string(1, '\2') + foreign::llmc_tokenizer_file({"a", "b", "ab"}, 2));
   put(folder, "fuzz_tokenizer_files", "llama2c",
       std::string(1, '\3') + foreign::llama2c_tokenizer_file(foreign::small_scored_pieces(263)));
+
+  put(folder, "fuzz_tokenizer_files", "meta",
+      std::string(1, '\4') + test::read_file(test::repository("tests/goldens/torch/meta.pkl")));
 
   put(folder, "fuzz_text", "plain", "I'll say it's 12 o'clock,  she said.\n\n\tcaf\u00e9 \u4e2d\u6587 \u0e01\u0e33");
   put(folder, "fuzz_text", "bytes", "\xff\xfe a\xc3 \xf0\x9f\x98\x80 <|end|> \xed\xa0\x80");
