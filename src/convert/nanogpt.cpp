@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = PickleValue::Kind;
 
-constexpr TokenId kGpt2EndOfText = 50256;
+constexpr TokenId kNanoGptEndOfText = 50256;
 constexpr std::string_view kTiedHead = "lm_head.weight", kEmbedding = "wte.weight", kPositions = "wpe.weight";
 
 constexpr FamilyPart kNanoParts[] = {
@@ -194,9 +194,9 @@ ModelDraft read_nanogpt(const std::string& path, const ImportOptions& options) {
     say(options.note, path +
                           " does not say which GELU it was trained with; the one by erf is taken, as in today's "
                           "nanoGPT (--activation gelu_tanh: minGPT, and nanoGPT before February 2023)");
-  if (config.vocab_size > kGpt2EndOfText) {
-    config.bos_id = kGpt2EndOfText;
-    config.eos_ids = {kGpt2EndOfText};
+  if (config.vocab_size > kNanoGptEndOfText) {
+    config.bos_id = kNanoGptEndOfText;
+    config.eos_ids = {kNanoGptEndOfText};
     say(options.note, "the file does not say which token starts and ends a text; GPT-2's 50256 is taken");
   }
   config.attention_scale.assign(static_cast<size_t>(config.n_layers),

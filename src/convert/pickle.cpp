@@ -20,7 +20,7 @@ constexpr int kMostDepth = 100;
 constexpr std::string_view kSaveWeights = "save the weights alone: torch.save(model.state_dict(), FILE)";
 
 // By Kind.
-constexpr std::array<std::string_view, 12> kKindNames = {"None",   "a boolean", "a whole number", "a number",
+constexpr std::array<std::string_view, 12> kValueNames = {"None",   "a boolean", "a whole number", "a number",
                                                          "text",   "bytes",     "a tuple",        "a list",
                                                          "a dict", "the name",  "a storage",      "a tensor"};
 
@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 12> kKindNames = {"None",   "a boolean", 
 std::string description(const PickleValue& value) {
   if (value.is(Kind::opaque))
     return value.global != nullptr ? "what " + value.global->full_name() + " makes" : "a number of over 64 bits";
-  std::string text(kKindNames[static_cast<size_t>(value.kind)]);
+  std::string text(kValueNames[static_cast<size_t>(value.kind)]);
   if (value.is(Kind::global)) text += " " + value.global->full_name();
   if (value.is(Kind::text)) text += " " + in_quotes(value.text);
   if (value.is(Kind::integer)) text += " " + std::to_string(value.integer);
@@ -144,7 +144,7 @@ class PickleMachine {
     Value& into = *stack_.back();
     if (into.is(Kind::opaque)) return;
     if (!into.is(kind) || (kind == Kind::dict && values.size() % 2 != 0))
-      fail("fills something else than a list or a dict", std::string(kKindNames[static_cast<size_t>(kind)]),
+      fail("fills something else than a list or a dict", std::string(kValueNames[static_cast<size_t>(kind)]),
            description(into));
     put(into, values);
   }

@@ -14,13 +14,14 @@ namespace {
 constexpr int64_t kLengthBytes = 8;
 constexpr int64_t kMaxHeaderBytes = 100'000'000;  // the limit of the format's own reader
 
-struct Kind {
+struct SafetensorsKind {
   std::string_view name;
   int64_t bytes;
 };
-constexpr Kind kKinds[] = {{"F64", 8},     {"F32", 4},     {"F16", 2},     {"BF16", 2}, {"I64", 8}, {"I32", 4},
-                           {"I16", 2},     {"I8", 1},      {"U64", 8},     {"U32", 4},  {"U16", 2}, {"U8", 1},
-                           {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1}, {"C64", 8},  {"BOOL", 1}};
+constexpr SafetensorsKind kKinds[] = {{"F64", 8}, {"F32", 4}, {"F16", 2},     {"BF16", 2},    {"I64", 8},
+                                      {"I32", 4}, {"I16", 2}, {"I8", 1},      {"U64", 8},     {"U32", 4},
+                                      {"U16", 2}, {"U8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1},
+                                      {"C64", 8}, {"BOOL", 1}};
 
 StoredTensor read_entry(const std::string& name, const Json& entry, const std::string& path) {
   const std::string what = "tensor " + in_quotes(name) + " in " + path;
@@ -48,8 +49,8 @@ StoredTensor read_entry(const std::string& name, const Json& entry, const std::s
   tensor.offset = whole_number(offsets[0], "data_offsets of " + what, 0, INT64_MAX);
   tensor.bytes = whole_number(offsets[1], "data_offsets of " + what, tensor.offset, INT64_MAX) - tensor.offset;
 
-  const auto* const kind =
-      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& known) { return known.name == tensor.kind; });
+  const auto* const kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                        [&](const SafetensorsKind& known) { return known.name == tensor.kind; });
   if (kind != std::end(kKinds) && tensor.bytes != capped_product({count, kind->bytes}))
     throw Error(what + " has a size that does not fit its shape",
                 grouped(capped_product({count, kind->bytes})) + " bytes", grouped(tensor.bytes) + " bytes");

@@ -22,7 +22,7 @@ using test::error_of, test::mentions, test::Scratch;
 
 namespace {
 
-std::string golden(const std::string& name) { return test::repository("tests/goldens/torch/" + name); }
+std::string torch_golden(const std::string& name) { return test::repository("tests/goldens/torch/" + name); }
 
 std::vector<float> last_logits(const std::string& path, const std::vector<TokenId>& ids,
                                const ImportOptions& options = {}) {
@@ -56,17 +56,17 @@ std::string file_of_view(const TorchView& view) {
 }  // namespace
 
 TEST_CASE("pytorch: what torch saved of a nanoGPT and of a minGPT gives the logits that torch computes") {
-  const json expected = json::parse(test::read_file(golden("expected.json")));
+  const json expected = json::parse(test::read_file(torch_golden("expected.json")));
   for (size_t i = 0; i < expected["ids"].size(); ++i) {
     const auto ids = expected["ids"][i].get<std::vector<TokenId>>();
-    CHECK_LT(largest_difference(last_logits(golden("nano.pt"), ids), expected["nano.pt"][i]), 2e-5);
+    CHECK_LT(largest_difference(last_logits(torch_golden("nano.pt"), ids), expected["nano.pt"][i]), 2e-5);
     const ImportOptions options{.heads = 2, .activation = Activation::gelu_tanh};
-    CHECK_LT(largest_difference(last_logits(golden("min.pt"), ids, options), expected["min.pt"][i]), 2e-5);
+    CHECK_LT(largest_difference(last_logits(torch_golden("min.pt"), ids, options), expected["min.pt"][i]), 2e-5);
     // The other activation is another model.
-    CHECK_GT(largest_difference(last_logits(golden("min.pt"), ids, {.heads = 2}), expected["min.pt"][i]), 2e-5);
+    CHECK_GT(largest_difference(last_logits(torch_golden("min.pt"), ids, {.heads = 2}), expected["min.pt"][i]), 2e-5);
   }
-  CHECK(ordinal::import_checkpoint(golden("nano.pt")).config.tied_output);
-  CHECK_FALSE(ordinal::import_checkpoint(golden("min.pt"), {.heads = 2}).config.tied_output);
+  CHECK(ordinal::import_checkpoint(torch_golden("nano.pt")).config.tied_output);
+  CHECK_FALSE(ordinal::import_checkpoint(torch_golden("min.pt"), {.heads = 2}).config.tied_output);
 }
 
 TEST_CASE("pytorch: every number of a state dict is where it was, zip and older") {
@@ -88,12 +88,12 @@ TEST_CASE("pytorch: the file out of a Hugging Face folder, whose matrices are tu
 
 TEST_CASE("pytorch: what a file leaves open is asked for, and what it says is not overruled") {
   const auto error = [](const char* name, const ImportOptions& options) {
-    return error_of([&] { ordinal::import_checkpoint(golden(name), options); });
+    return error_of([&] { ordinal::import_checkpoint(torch_golden(name), options); });
   };
   CHECK(mentions(error("min.pt", {}), {"--heads N"}));
   CHECK(mentions(error("min.pt", {.heads = 3}), {"a divisor of 8"}));
   CHECK(mentions(error("nano.pt", {.heads = 4}), {"leave --heads out"}));
-  CHECK(import_noting(golden("nano.pt")).noted("--activation gelu_tanh"));
+  CHECK(import_noting(torch_golden("nano.pt")).noted("--activation gelu_tanh"));
   Scratch scratch;
   write_gpt2_folder(small_gpt2(), scratch.path("m"));
   CHECK(mentions(error_of([&] { ordinal::import_checkpoint(scratch.path("m"), {.heads = 2}); }), {"--heads"}));
@@ -158,15 +158,15 @@ TEST_CASE("pytorch: pytorch_model.bin, whole and in shards, zip and older, holds
 
 TEST_CASE("pytorch: meta.pkl gives the characters of a checkpoint, beside it, in data/DATASET, or by --vocab") {
   const auto tokenizer = [](const Imported& imported) { return ordinal::make_tokenizer(imported.draft.tokenizer); };
-  const Imported beside = import_noting(golden("nano.pt"));
+  const Imported beside = import_noting(torch_golden("nano.pt"));
   CHECK_EQ(beside.draft.tokenizer.kind, "chars");
   CHECK_EQ(tokenizer(beside)->encode("a\xc3\xa4\xe4\xb8\xad\n"), std::vector<TokenId>{2, 7, 9, 0});
   Scratch scratch;
   std::filesystem::create_directories(scratch.path("out"));
-  test::write_file(scratch.path("out/ckpt.pt"), test::read_file(golden("nano.pt")));
+  test::write_file(scratch.path("out/ckpt.pt"), test::read_file(torch_golden("nano.pt")));
   CHECK_EQ(import_noting(scratch.path("out/ckpt.pt")).draft.tokenizer.kind, "none");
-  CHECK_EQ(import_noting(scratch.path("out/ckpt.pt"), golden("meta.pkl")).draft.tokenizer.kind, "chars");
-  CHECK_EQ(import_noting(scratch.path("out/ckpt.pt"), golden("")).draft.tokenizer.kind, "chars");
+  CHECK_EQ(import_noting(scratch.path("out/ckpt.pt"), torch_golden("meta.pkl")).draft.tokenizer.kind, "chars");
+  CHECK_EQ(import_noting(scratch.path("out/ckpt.pt"), torch_golden("")).draft.tokenizer.kind, "chars");
   std::filesystem::create_directories(scratch.path("data/letters"));  // the dataset that nano.pt names
   const auto put = [&](const std::string& itos) {
     test::write_file(scratch.path("data/letters/meta.pkl"), pickle_of(pickled_dict({{"itos", itos}})));
