@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr Importer kImporters[] = {
     {"gpt2", "a Hugging Face GPT-2 folder (config.json, model.safetensors)", convert::is_gpt2_folder,
      convert::read_gpt2_folder},
+    {"gguf", "a GGUF file", convert::is_gguf, convert::read_gguf},
     {"llm.c", "an llm.c model", convert::is_llmc, convert::read_llmc},
     {"llama2.c", "a llama2.c model", convert::is_llama2c, convert::read_llama2c},
 };
