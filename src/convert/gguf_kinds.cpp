@@ -133,13 +133,13 @@ constexpr GgufKind kGgufKinds[] = {
     {2, "Q4_0", 32, 18, Dtype::q4_0, true, take_q4_0},
     {6, "Q5_0", 32, 22, Dtype::q8_0, true, take_q5_0},
     {20, "IQ4_NL", 32, 18, Dtype::q8_0, true, take_iq4_nl},
-    {3, "Q4_1", 32, 20, Dtype::f16, false, take_q4_1},
+    {3, "Q4_1", 32, 20, Dtype::q4_1, true, take_q4_1},
     {7, "Q5_1", 32, 24, Dtype::f16, false, take_q5_1},
     {10, "Q2_K", 256, 84, Dtype::f16, false, take_q2_k},
-    {11, "Q3_K", 256, 110, Dtype::f16, false, take_q3_k},
-    {12, "Q4_K", 256, 144, Dtype::f16, false, take_q4_k},
-    {13, "Q5_K", 256, 176, Dtype::f16, false, take_q5_k},
-    {14, "Q6_K", 256, 210, Dtype::f16, false, take_q6_k},
+    {11, "Q3_K", 256, 110, Dtype::q6_k, true, take_q3_k},
+    {12, "Q4_K", 256, 144, Dtype::q4_k, true, take_q4_k},
+    {13, "Q5_K", 256, 176, Dtype::q5_k, true, take_q5_k},
+    {14, "Q6_K", 256, 210, Dtype::q6_k, true, take_q6_k},
 };
 
 // Kinds that exist and are not read.
@@ -156,8 +156,10 @@ constexpr OtherKind kOtherKinds[] = {
 
 }  // namespace
 
-// Two kinds are kept as they lie: ours were laid out after them.
-bool GgufKind::is_same_bytes() const { return take_apart == take_q8_0 || take_apart == take_q4_0; }
+// These are kept as they lie: ours were laid out after them.
+bool GgufKind::is_same_bytes() const {
+  return take_apart == take_q8_0 || take_apart == take_q4_0 || take_apart == take_q4_1;
+}
 
 const GgufKind& gguf_kind(uint32_t number, const std::string& tensor) {
   const auto* const kind = std::ranges::find(kGgufKinds, number, &GgufKind::number);

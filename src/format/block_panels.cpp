@@ -104,7 +104,9 @@ void join_block_panel(Dtype dtype, const std::byte* rows, int64_t count, int64_t
   const auto [name, items, block_bytes] = dtype_info(dtype);
   const int64_t blocks = (k + items - 1) / items;
   std::byte nothing[kMostBytes];
-  write_block(dtype, {}, nothing);
+  BlockNumbers zeros;
+  zeros.o = 0;
+  write_block(dtype, zeros, nothing);
   for (int64_t b = 0; b < blocks; ++b, panel += block_bytes * kPanelLanes)
     for (int64_t lane = 0; lane < kPanelLanes; ++lane) {
       const std::byte* block = lane < count ? rows + (lane * blocks + b) * block_bytes : nothing;

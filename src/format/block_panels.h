@@ -31,11 +31,12 @@ BlockNumbers read_block(Dtype dtype, const std::byte* block);
 // hold zeros.
 void join_block_panel(Dtype dtype, const std::byte* rows, int64_t count, int64_t k, std::byte* panel);
 
-// Packs `count` <= 32 rows of k numbers as one panel of `dtype`; lanes past `count` and numbers past k hold 0. Returns
-// the sum of squared errors that rounding made.
+// Packs `count` <= 32 rows of k numbers as one panel of `dtype`; lanes past `count` hold 0, and multiples past k.
+// Returns the sum of squared errors that rounding made.
 //   q8_0  scale = largest magnitude / 127, as f16; numbers to the nearest multiple
 //   q4_0  the scale, among those that put the largest magnitude at -8.6 to -5.4 steps, each refitted once by least
 //         squares, that leaves the smallest squared error; multiples from -8 to 7
+//   q4_1, q4_k, q5_k, q6_k   plainly (block_kinds.cpp): these are for files that come in such kinds
 double pack_block_panel(Dtype dtype, const float* rows, int64_t count, int64_t k, std::byte* panel);
 
 // The numbers that lanes `first` .. `first + count` of such a panel stand for: exact.

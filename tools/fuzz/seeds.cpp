@@ -41,6 +41,9 @@ void write_seeds(const fs::path& folder) {
   for (const int version : {0, 1})
     put(folder, "fuzz_llama2c", std::to_string(version), foreign::llama2c_file(llama, version));
 
+  put(folder, "fuzz_gguf", "llama", foreign::gguf_file(llama));
+  put(folder, "fuzz_gguf", "kinds", test::read_file(test::repository("tests/goldens/gguf/kinds.gguf")));
+
   const std::string vocab = R"({"a":0,"b":1,"ab":2,"Ġ":3,"Ġa":4,"<s>":5})", merges = "#version: 0.2\na b\nĠ a\n";
   put(folder, "fuzz_tokenizer_files", "tokenizer_json",
       std::string(1, '\0') + R"({"model":{"type":"BPE","vocab":)" + vocab +
