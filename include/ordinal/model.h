@@ -1,6 +1,7 @@
 // model.h: the nouns of a loaded model: its config, its weights by name, and the file that holds them.
 //
-// Shape letters: D = d_model, F = d_ff, H / G = query / key-value heads, d = head_dim, V = vocab_size.
+// Shape letters: D = d_model, E = embedding_width(), F = d_ff, H / G = query / key-value heads, d = head_dim,
+// V = vocab_size.
 #pragma once
 
 #include <memory>
@@ -22,8 +23,10 @@ struct Linear {
 };
 
 struct Norm {
-  std::vector<float> weight;  // [D]; empty when the model has no such norm
-  std::vector<float> bias;    // [D], or empty
+  std::vector<float> weight;  // [n]; empty when the model has no such norm
+  std::vector<float> bias;    // [n], or empty
+
+  explicit operator bool() const { return !weight.empty(); }
 };
 
 struct LayerWeights {
@@ -31,18 +34,25 @@ struct LayerWeights {
   Linear attn_q;       // [H*d, D]
   Linear attn_k;       // [G*d, D]
   Linear attn_v;       // [G*d, D]
+  Norm attn_q_norm;    // [H*d]
+  Norm attn_k_norm;    // [G*d]
   Linear attn_output;  // [D, H*d]
+  Norm post_attention_norm;
   Norm ffn_norm;
   Linear ffn_gate;  // [F, D], gated MLP only
   Linear ffn_up;    // [F, D]
   Linear ffn_down;  // [D, F]
+  Norm post_ffw_norm;
 };
 
 struct Weights {
-  const TensorView* token_embd = nullptr;  // [V, D], panels
+  const TensorView* token_embd = nullptr;  // [V, E], panels
+  Norm token_embd_norm;                    // [E]
+  Linear embd_in;                          // [D, E], where E is not D
   std::vector<LayerWeights> layers;
   Norm output_norm;
-  Linear output;  // [V, D]; the same panels as token_embd when tied
+  Linear embd_out;  // [E, D], where E is not D
+  Linear output;    // [V, E]; the same panels as token_embd when tied
 };
 
 class WorkspacePool;  // src/model/workspace.h

@@ -13,8 +13,15 @@
 namespace ordinal {
 
 enum class NormKind : uint8_t { layer_norm, rms_norm };
-enum class NormPlace : uint8_t { pre, post };
-enum class Activation : uint8_t { gelu_tanh, gelu_erf, relu, silu };
+// Where a sublayer f has its norms: x + f(norm x), norm(x + f(x)), x + norm(f(x)), x + norm(f(norm x)).
+enum class NormPlace : uint8_t { pre, post, output, both };
+// What the MLP reads: x with attention's output added, or, in parallel with attention, what the block read; then it may
+// share attention's norm.
+enum class Residual : uint8_t { serial, parallel, parallel_one_norm };
+// What a norm of queries and keys takes its statistics from: nothing (there is none), each head, or the row of all
+// heads.
+enum class QkNorm : uint8_t { none, head, width };
+enum class Activation : uint8_t { gelu_tanh, gelu_erf, relu, silu, relu_squared };
 
 // The facts of an architecture that the forward pass needs; families of models are combinations of them.
 struct ModelConfig {
@@ -29,13 +36,28 @@ struct ModelConfig {
   NormKind norm = NormKind::layer_norm;
   NormPlace norm_place = NormPlace::pre;
   float norm_epsilon = 1e-5f;
+  bool final_norm = true;  // a norm before the output matrix; a post-norm model may lack it either way
+  Residual residual = Residual::serial;
+  float residual_scale = 1.0f;  // multiplies what a sublayer adds
   Activation activation = Activation::gelu_tanh;
-  bool gated_mlp = false;              // down(act(gate x) * up x) in place of down(act(up x))
-  bool tied_output = true;             // logits from token_embd.weight; otherwise from output.weight
-  float embedding_scale = 1.0f;        // multiplies the token embedding
+  bool gated_mlp = false;        // down(act(gate x) * up x) in place of down(act(up x))
+  bool tied_output = true;       // logits from token_embd.weight; otherwise from output.weight
+  float embedding_scale = 1.0f;  // multiplies the token embedding
+  bool embedding_norm = false;   // a norm of the token embedding
+  int64_t d_embedding = 0;       // width of the tables where matrices lead from it to d_model and back; 0: d_model
   std::vector<float> attention_scale;  // [n_layers]: multiplies q·k
-  TokenId bos_id = -1;                 // starts a text, -1 for none
-  std::vector<TokenId> eos_ids;        // each ends a text; may be empty
+  float attention_softcap = 0.0f;      // c: scores become c tanh(score / c) before positions act on them; 0: none
+  std::vector<int64_t> window;         // [n_layers]: a query sees itself and so many - 1 keys before; 0, or empty: all
+  float qkv_clip = 0.0f;               // q, k and v are kept within this of 0, before their norm; 0: they are not
+  QkNorm qk_norm = QkNorm::none;       // of q and k, before positions turn them
+  NormKind qk_norm_kind = NormKind::layer_norm;
+  float logit_scale = 1.0f;      // multiplies the logits
+  float logit_softcap = 0.0f;    // then c: they become c tanh(logit / c); 0: none
+  TokenId bos_id = -1;           // starts a text, -1 for none
+  std::vector<TokenId> eos_ids;  // each ends a text; may be empty
+
+  constexpr int64_t embedding_width() const { return d_embedding == 0 ? d_model : d_embedding; }
+  int64_t window_of(int64_t layer) const { return window.empty() ? 0 : window[static_cast<size_t>(layer)]; }
 
   // Throws Error naming the first field that is out of range or does not fit the others.
   void validate() const;

@@ -17,6 +17,8 @@ using Names = std::span<const std::string_view>;
 
 Names names_of(NormKind) { return kNormKinds; }
 Names names_of(NormPlace) { return kNormPlaces; }
+Names names_of(Residual) { return kResiduals; }
+Names names_of(QkNorm) { return kQkNorms; }
 Names names_of(Activation) { return kActivations; }
 
 template <class T>
@@ -62,8 +64,10 @@ class Check {
                   "value " + std::to_string(static_cast<size_t>(value)));
   }
   void operator()(const std::vector<TokenId>& ids) const { std::ranges::for_each(ids, *this); }
-  void operator()(const std::vector<float>& values) const {
-    if (static_cast<int64_t>(values.size()) != config_.n_layers)
+  template <class T>
+  void operator()(const std::vector<T>& values) const {
+    const bool may_be_absent = std::is_same_v<T, int64_t>;
+    if (static_cast<int64_t>(values.size()) != config_.n_layers && !(may_be_absent && values.empty()))
       throw Error(key_ + " does not fit its n_layers", std::to_string(config_.n_layers) + " numbers",
                   std::to_string(values.size()));
     std::ranges::for_each(values, *this);
@@ -120,6 +124,10 @@ void ModelConfig::validate() const {
   if (n_kv_heads > n_heads || n_heads % n_kv_heads != 0)
     throw Error("the model's n_heads and n_kv_heads do not fit each other", "n_kv_heads divides n_heads",
                 std::to_string(n_heads) + " and " + std::to_string(n_kv_heads));
+  if (residual != Residual::serial && norm_place != NormPlace::pre && norm_place != NormPlace::both)
+    throw Error("the model's norm_place does not fit its residual",
+                "norm_place: pre or both where sublayers work side by side",
+                std::string(kNormPlaces[static_cast<size_t>(norm_place)]));
   if (n_heads * head_dim > kMaxConfigSize)
     throw Error("the model's heads are too wide", "n_heads * head_dim up to " + std::to_string(kMaxConfigSize),
                 std::to_string(n_heads) + " * " + std::to_string(head_dim));

@@ -112,9 +112,24 @@ void silu(float* x, int64_t n) { map(x, n, silu_of); }
 void relu(float* x, int64_t n) {
   map(x, n, [](F v) { return V::larger(V::set(0.0f), v); });
 }
+void relu_squared(float* x, int64_t n) {
+  map(x, n, [](F v) {
+    const F positive = V::larger(V::set(0.0f), v);
+    return V::mul(positive, positive);
+  });
+}
 void exponential_of(float* x, int64_t n) { map(x, n, exponential); }
 void scale(float* x, float factor, int64_t n) {
   map(x, n, [factor](F v) { return V::mul(v, V::set(factor)); });
+}
+
+// c tanh(x / c) = 2c logistic(2x / c) - c: exact to some 1e-7 of c, which is what a score or a logit needs.
+void soft_cap(float* x, float cap, int64_t n) {
+  const F steepness = V::set(2.0f / cap), height = V::set(2.0f * cap), below = V::set(-cap);
+  map(x, n, [=](F v) { return V::add(logistic_times(height, V::mul(v, steepness)), below); });
+}
+void clip(float* x, float bound, int64_t n) {
+  map(x, n, [bound](F v) { return V::smaller(V::set(bound), V::larger(V::set(-bound), v)); });
 }
 
 template <class Function>

@@ -56,8 +56,11 @@ struct Kernels {
   void (*gelu_erf)(float* x, int64_t n);   // and the exact one
   void (*relu)(float* x, int64_t n);
   void (*silu)(float* x, int64_t n);
+  void (*relu_squared)(float* x, int64_t n);              // So et al. 2021, arXiv:2109.08668
   void (*exponential)(float* x, int64_t n);               // e^x; below -87.33 gives 0
   void (*scale)(float* x, float factor, int64_t n);       // x *= factor
+  void (*soft_cap)(float* x, float cap, int64_t n);       // x = cap tanh(x / cap)
+  void (*clip)(float* x, float bound, int64_t n);         // x within -bound .. bound
   void (*add)(float* y, const float* x, int64_t n);       // y += x
   void (*multiply)(float* y, const float* x, int64_t n);  // y *= x
 };

@@ -192,8 +192,11 @@ constexpr Kernels make_table(const char* name, bool (*runs_here)()) {
           gelu_erf,
           relu,
           silu,
+          relu_squared,
           exponential_of,
           scale,
+          soft_cap,
+          clip,
           add,
           multiply};
 }

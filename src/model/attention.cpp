@@ -5,8 +5,10 @@
 // Attention is cut into tiles: up to 12 (row, query head) pairs that share a key/value head. A tile multiplies its
 // queries with the key panels, softmaxes each row over the keys that row may see, and multiplies the weights with the
 // value panels. A row's sum over values ends at its own last key: first the keys that all rows of the tile see, then,
-// row by row, the sum goes on over the others; the order of a row's sum is the same as if it were alone.
+// row by row, the sum goes on over the others; the order of a row's sum is the same as if it were alone. In a layer
+// with a window a row's first key is its own too, and what lies before it is never touched.
 #include <algorithm>
+#include <limits>
 
 #include "kernels/kernels.h"
 #include "model/forward.h"
@@ -32,8 +34,12 @@ void attend_tile(const Tile& tile, Rows q, Rows mix, Workspace::ThreadScratch& s
   const int64_t d = c.head_dim, group = c.n_heads / c.n_kv_heads, pairs = tile.last - tile.first;
   const auto row_of = [&](int64_t p) { return (tile.first + p) / group; };
   const auto head_of = [&](int64_t p) { return tile.kv_head * group + (tile.first + p) % group; };
-  const auto keys_of = [&](int64_t p) { return part.past + row_of(p) + 1; };
-  const int64_t fewest = keys_of(0), most = keys_of(pairs - 1);
+  // Pair p sees the keys [first_key(p), end_of(p)); all pairs see [common, fewest) if that is not empty.
+  const int64_t window = c.window_of(tile.layer);
+  const auto end_of = [&](int64_t p) { return part.past + row_of(p) + 1; };
+  const auto first_key = [&](int64_t p) { return window == 0 ? 0 : std::max<int64_t>(0, end_of(p) - window); };
+  const int64_t fewest = end_of(0), most = end_of(pairs - 1), common = std::min(first_key(pairs - 1), fewest);
+  const int64_t first_panel = first_key(0) / kPanelLanes;
 
   // q [pairs, d], scores [pairs, whole panels of keys], mix [pairs, whole panels of d]
   const int64_t scores_stride = scratch.make_room(d, session.options.capacity, most), mix_stride = whole_panels(d);
@@ -43,61 +49,69 @@ void attend_tile(const Tile& tile, Rows q, Rows mix, Workspace::ThreadScratch& s
   product({.x = scratch.q.data(),
            .x_stride = d,
            .m = pairs,
-           .panels = cache.keys(tile.layer, tile.kv_head),
+           .panels = cache.keys(tile.layer, tile.kv_head) + first_panel * cache.key_panel_bytes(),
            .panel_stride = cache.key_panel_bytes(),
-           .n_panels = panels_of(most),
+           .n_panels = panels_of(most) - first_panel,
            .k = d,
-           .y = scratch.scores.data(),
+           .y = scratch.scores.data() + first_panel * kPanelLanes,
            .y_stride = scores_stride});
 
   const float scale = c.attention_scale[static_cast<size_t>(tile.layer)];
   const auto site_of = [&](int64_t p) {
-    return AttentionSite{.layer = tile.layer,
-                         .head = head_of(p),
-                         .query_position = session.positions[static_cast<size_t>(keys_of(p) - 1)],
-                         .key_positions = {session.positions.data(), static_cast<size_t>(keys_of(p))},
-                         .scale = scale};
+    return AttentionSite{
+        .layer = tile.layer,
+        .head = head_of(p),
+        .query_position = session.positions[static_cast<size_t>(end_of(p) - 1)],
+        .key_positions = std::span(session.positions)
+                             .subspan(static_cast<size_t>(first_key(p)), static_cast<size_t>(end_of(p) - first_key(p))),
+        .scale = scale};
   };
-  const auto tell = [&](std::string_view name, int64_t p, float* row) {
-    if (session.options.observer)
-      session.options.observer(
-          {name, tile.layer, head_of(p), part.first_row + row_of(p), {row, 1, keys_of(p), keys_of(p)}});
+  // An observer sees all keys up to the row's own; those out of the window, with `outside`.
+  const auto tell = [&](std::string_view name, int64_t p, float* row, float outside) {
+    if (!session.options.observer) return;
+    std::fill_n(row, first_key(p), outside);
+    session.options.observer(
+        {name, tile.layer, head_of(p), part.first_row + row_of(p), {row, 1, end_of(p), end_of(p)}});
   };
   for (int64_t p = 0; p < pairs; ++p) {
-    float* scores = scratch.scores.data() + p * scores_stride;
-    const int64_t keys = keys_of(p);
+    float* row = scratch.scores.data() + p * scores_stride;
+    float* scores = row + first_key(p);
+    const int64_t keys = end_of(p) - first_key(p);
     kernel.scale(scores, scale, keys);
+    if (c.attention_softcap > 0) kernel.soft_cap(scores, c.attention_softcap, keys);
     session.scheme->add_to_scores(site_of(p), {scratch.q.data() + p * d, static_cast<size_t>(d)},
                                   {scores, static_cast<size_t>(keys)});
-    tell("scores", p, scores);
+    tell("scores", p, row, -std::numeric_limits<float>::infinity());
     kernel.softmax(scores, keys);
-    tell("weights", p, scores);
+    tell("weights", p, row, 0.0f);
   }
 
-  PanelProduct values{.x = scratch.scores.data(),
-                      .x_stride = scores_stride,
-                      .m = pairs,
-                      .panels = cache.values(tile.layer, tile.kv_head),
-                      .panel_stride = cache.value_panel_bytes(),
-                      .n_panels = cache.value_panels(),
-                      .k = fewest,
-                      .y = scratch.mix.data(),
-                      .y_stride = mix_stride};
-  product(values);
-  const PanelProduct shared = values;
+  // Adds the values of keys [begin, end), weighted, for `count` pairs from `p` on.
+  const auto sum_values = [&](int64_t p, int64_t count, int64_t begin, int64_t end, bool goes_on) {
+    if (begin >= end) return;
+    product({.x = scratch.scores.data() + p * scores_stride + begin,
+             .x_stride = scores_stride,
+             .m = count,
+             .panels = cache.values(tile.layer, tile.kv_head) + begin * cache.row_bytes(),
+             .panel_stride = cache.value_panel_bytes(),
+             .n_panels = cache.value_panels(),
+             .k = end - begin,
+             .y = scratch.mix.data() + p * mix_stride,
+             .y_stride = mix_stride,
+             .accumulate = goes_on});
+  };
+  const bool have_own_start = first_key(0) < common;
+  for (int64_t p = 0; have_own_start && p < pairs; ++p) {
+    std::fill_n(scratch.mix.data() + p * mix_stride, mix_stride, 0.0f);
+    sum_values(p, 1, first_key(p), std::min(common, end_of(p)), true);
+  }
+  sum_values(0, pairs, common, fewest, have_own_start);
   for (int64_t p = 0; p < pairs; ++p) {
-    const int64_t keys = keys_of(p);
+    const int64_t first = first_key(p), end = end_of(p);
     float* out = scratch.mix.data() + p * mix_stride;
-    if (keys > fewest) {
-      values.x = shared.x + p * scores_stride + fewest;
-      values.m = 1;
-      values.panels = shared.panels + fewest * cache.row_bytes();
-      values.k = keys - fewest;
-      values.y = out;
-      values.accumulate = true;
-      product(values);
-    }
-    session.scheme->add_to_values(site_of(p), {scratch.scores.data() + p * scores_stride, static_cast<size_t>(keys)},
+    sum_values(p, 1, std::max(first, fewest), end, common < fewest || have_own_start);
+    session.scheme->add_to_values(site_of(p),
+                                  {scratch.scores.data() + p * scores_stride + first, static_cast<size_t>(end - first)},
                                   {out, static_cast<size_t>(d)});
     std::copy_n(out, d, mix[part.first_row + row_of(p)].data() + head_of(p) * d);
   }
@@ -138,7 +152,8 @@ void attend(std::span<const PassPart> parts, int64_t layer, Rows q, Rows mix, Wo
   for (const PassPart& part : parts) {
     const int64_t rows = static_cast<int64_t>(part.tokens.size());
     units += tiles_of(part) * c.n_kv_heads;
-    work += rows * (part.past + rows) * c.n_heads * c.head_dim * 2;
+    const int64_t window = c.window_of(layer), keys = part.past + rows;
+    work += rows * (window == 0 ? keys : std::min(keys, window)) * c.n_heads * c.head_dim * 2;
   }
   parallel_for(work < (1 << 17) ? 1 : lead.options.n_threads, units, [&](int64_t unit, int thread) {
     for (const PassPart& part : parts) {

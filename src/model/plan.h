@@ -46,6 +46,7 @@ namespace plan {
 
 constexpr int64_t v(const ModelConfig& c) { return c.vocab_size; }
 constexpr int64_t d(const ModelConfig& c) { return c.d_model; }
+constexpr int64_t e(const ModelConfig& c) { return c.embedding_width(); }
 constexpr int64_t f(const ModelConfig& c) { return c.d_ff; }
 constexpr int64_t heads(const ModelConfig& c) { return c.n_heads * c.head_dim; }
 constexpr int64_t kv_heads(const ModelConfig& c) { return c.n_kv_heads * c.head_dim; }
@@ -53,27 +54,48 @@ constexpr PlannedPart::Size kNoInputs = nullptr;
 
 constexpr Need if_gated(const ModelConfig& c) { return c.gated_mlp ? Need::required : Need::none; }
 constexpr Need if_untied(const ModelConfig& c) { return c.tied_output ? Need::tied : Need::required; }
+constexpr Need when(bool there) { return there ? Need::required : Need::none; }
+constexpr Need if_projected(const ModelConfig& c) { return when(c.d_embedding != 0); }
+constexpr Need if_embedding_norm(const ModelConfig& c) { return when(c.embedding_norm); }
+constexpr Need if_qk_norm(const ModelConfig& c) { return when(c.qk_norm != QkNorm::none); }
+// A norm of what a sublayer reads, or, in a post-norm model, of the sum.
+constexpr Need attn_norm(const ModelConfig& c) { return when(c.norm_place != NormPlace::output); }
+constexpr Need ffn_norm(const ModelConfig& c) {
+  return when(c.norm_place != NormPlace::output && c.residual != Residual::parallel_one_norm);
+}
+constexpr Need if_norm_on_output(const ModelConfig& c) {
+  return when(c.norm_place == NormPlace::output || c.norm_place == NormPlace::both);
+}
 // The original, post-norm Transformer ends without a norm of its own.
 constexpr Need at_the_end(const ModelConfig& c) {
-  return c.norm_place == NormPlace::pre ? Need::required : Need::optional;
+  if (!c.final_norm) return Need::none;
+  return c.norm_place == NormPlace::post ? Need::optional : Need::required;
 }
 
 }  // namespace plan
 
 // In the order of a file; what is in layers stands together, and in a file once for each layer, as blk.7.attn_q.weight.
 inline constexpr std::array kPlan = {
-    PlannedPart{"token_embd", &Weights::token_embd, plan::v, plan::d},
-    PlannedPart{"attn_norm", &LayerWeights::attn_norm, plan::d},
+    PlannedPart{"token_embd", &Weights::token_embd, plan::v, plan::e},
+    PlannedPart{"token_embd_norm", &Weights::token_embd_norm, plan::e, plan::kNoInputs, plan::if_embedding_norm},
+    PlannedPart{"embd_in", &Weights::embd_in, plan::d, plan::e, plan::if_projected},
+    PlannedPart{"attn_norm", &LayerWeights::attn_norm, plan::d, plan::kNoInputs, plan::attn_norm},
     PlannedPart{"attn_q", &LayerWeights::attn_q, plan::heads, plan::d},
     PlannedPart{"attn_k", &LayerWeights::attn_k, plan::kv_heads, plan::d},
     PlannedPart{"attn_v", &LayerWeights::attn_v, plan::kv_heads, plan::d},
+    PlannedPart{"attn_q_norm", &LayerWeights::attn_q_norm, plan::heads, plan::kNoInputs, plan::if_qk_norm},
+    PlannedPart{"attn_k_norm", &LayerWeights::attn_k_norm, plan::kv_heads, plan::kNoInputs, plan::if_qk_norm},
     PlannedPart{"attn_output", &LayerWeights::attn_output, plan::d, plan::heads},
-    PlannedPart{"ffn_norm", &LayerWeights::ffn_norm, plan::d},
+    PlannedPart{"post_attention_norm", &LayerWeights::post_attention_norm, plan::d, plan::kNoInputs,
+                plan::if_norm_on_output},
+    PlannedPart{"ffn_norm", &LayerWeights::ffn_norm, plan::d, plan::kNoInputs, plan::ffn_norm},
     PlannedPart{"ffn_gate", &LayerWeights::ffn_gate, plan::f, plan::d, plan::if_gated},
     PlannedPart{"ffn_up", &LayerWeights::ffn_up, plan::f, plan::d},
     PlannedPart{"ffn_down", &LayerWeights::ffn_down, plan::d, plan::f},
+    PlannedPart{"post_ffw_norm", &LayerWeights::post_ffw_norm, plan::d, plan::kNoInputs, plan::if_norm_on_output},
     PlannedPart{"output_norm", &Weights::output_norm, plan::d, plan::kNoInputs, plan::at_the_end},
-    PlannedPart{"output", &Weights::output, plan::v, plan::d, plan::if_untied},
+    PlannedPart{"embd_out", &Weights::embd_out, plan::e, plan::d, plan::if_projected},
+    PlannedPart{"output", &Weights::output, plan::v, plan::e, plan::if_untied},
 };
 
 // Each part that a model of this config has or may have, in the order of a file; `layer` is 0 outside of the layers.

@@ -95,11 +95,13 @@ void matmul(int n_threads, Rows x, std::initializer_list<Product> products, Roun
   });
 }
 
-void normalize(int n_threads, const ModelConfig& config, const Norm& norm, Rows x, Rows y) {
-  const auto function = config.norm == NormKind::layer_norm ? kernels().layer_norm : kernels().rms_norm;
-  const float* bias = norm.bias.empty() ? nullptr : norm.bias.data();
-  parallel_for(x.rows * x.cols < kWorthThreads / 8 ? 1 : n_threads, x.rows, [&](int64_t r, int) {
-    function(x[r].data(), norm.weight.data(), bias, config.norm_epsilon, y[r].data(), x.cols);
+void normalize(int n_threads, NormKind kind, float epsilon, const Norm& norm, Rows x, Rows y, int64_t groups) {
+  const auto function = kind == NormKind::layer_norm ? kernels().layer_norm : kernels().rms_norm;
+  const int64_t width = x.cols / groups;
+  for_rows(n_threads, x, [&](int64_t r) {
+    for (int64_t at = 0; at < x.cols; at += width)
+      function(x[r].data() + at, norm.weight.data() + at, norm.bias.empty() ? nullptr : norm.bias.data() + at, epsilon,
+               y[r].data() + at, width);
   });
 }
 

@@ -37,10 +37,17 @@ struct RoundedRows {
 // when a weight is of a block kind.
 void matmul(int n_threads, Rows x, std::initializer_list<Product> products, RoundedRows& rounded);
 
-// y = norm(x), row by row; x and y may be the same rows.
-void normalize(int n_threads, const ModelConfig& config, const Norm& norm, Rows x, Rows y);
+// Calls body(r) for each of the rows, on several threads where there is enough in them.
+constexpr int64_t kWorthRows = 1 << 14;  // numbers
+template <class Body>
+void for_rows(int n_threads, Rows rows, const Body& body) {
+  parallel_for(rows.rows * rows.cols < kWorthRows ? 1 : n_threads, rows.rows, [&](int64_t r, int) { body(r); });
+}
 
-// Row `id` of the panels of an embedding table [V, D], times `scale`, to out [D].
+// y = norm(x), row by row; x and y may be the same rows. A row is `groups` groups of columns, each normed by itself.
+void normalize(int n_threads, NormKind kind, float epsilon, const Norm& norm, Rows x, Rows y, int64_t groups = 1);
+
+// Row `id` of the panels of an embedding table [V, E], times `scale`, to out [E].
 void embed(const TensorView& table, TokenId id, float scale, std::span<float> out);
 
 }  // namespace ordinal

@@ -25,14 +25,20 @@ void Workspace::reserve(const ModelConfig& c, int64_t rows, int64_t capacity, in
   const auto set_aside = [&](Buffer buffer, int64_t m, int64_t cols) {
     buffers_[buffer].reserve(static_cast<size_t>(m * row_stride(cols)));
   };
+  const int64_t logit_rows = std::min(rows, kLogitRows);
   for (const Buffer buffer : {kX, kH, kSub}) set_aside(buffer, rows, c.d_model);
+  if (c.residual == Residual::parallel) set_aside(kH2, rows, c.d_model);
+  if (c.d_embedding != 0) {
+    set_aside(kEmbd, rows, c.d_embedding);
+    set_aside(kEmbdOut, logit_rows, c.d_embedding);
+  }
   for (const Buffer buffer : {kQ, kMix}) set_aside(buffer, rows, all_heads);
   for (const Buffer buffer : {kK, kV}) set_aside(buffer, rows, kv_heads);
   set_aside(kUp, rows, c.d_ff);
   if (c.gated_mlp) set_aside(kGate, rows, c.d_ff);
   set_aside(kLastRows, 1, c.d_model);
-  set_aside(kNorm, std::min(rows, kLogitRows), c.d_model);
-  rounded.reserve(rows, std::max({c.d_model, all_heads, c.d_ff}));
+  set_aside(kNorm, logit_rows, c.d_model);
+  rounded.reserve(rows, std::max({c.d_model, c.embedding_width(), all_heads, c.d_ff}));
   if (threads.size() < static_cast<size_t>(n_threads)) threads.resize(static_cast<size_t>(n_threads));
   for (ThreadScratch& thread : threads) thread.reserve(c.head_dim, capacity);
   call.reserve(1);

@@ -26,7 +26,7 @@ struct PassPart {
 };
 
 // The workspace's buffers by name.
-enum Buffer : size_t { kX, kH, kQ, kK, kV, kMix, kSub, kGate, kUp, kNorm, kLastRows, kBuffers };
+enum Buffer : size_t { kX, kEmbd, kH, kH2, kQ, kK, kV, kMix, kSub, kGate, kUp, kNorm, kEmbdOut, kLastRows, kBuffers };
 
 constexpr int64_t kLogitRows = 32;  // rows whose logits are held at once
 

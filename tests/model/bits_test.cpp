@@ -240,6 +240,29 @@ TEST_CASE("model: logits have the same bits however they are computed (keys and 
   check_everything({stored(middle_draft(5, "learned"), Dtype::f32), test::random_ids(4, kTokens, 777)});
 }
 
+// Windows shorter and longer than a tile and a panel, beside a layer that sees all; and what else a family may ask for.
+TEST_CASE("model: logits have the same bits however they are computed (windows, caps, norms, parallel)") {
+  for (const auto& [windows, n_kv_heads] :
+       {std::pair{std::vector<int64_t>{37, 0, 5}, 5}, {std::vector<int64_t>{1, 100, 12}, 1}}) {
+    ordinal::ModelDraft draft = middle_draft(n_kv_heads, "rope:pairing=half");
+    ordinal::ModelConfig& c = draft.config;
+    c.window = windows;
+    c.norm_place = ordinal::NormPlace::both;
+    c.residual = ordinal::Residual::parallel;
+    c.residual_scale = 0.7f;
+    c.attention_softcap = 5.0f;
+    c.qkv_clip = 1.5f;
+    c.qk_norm = n_kv_heads == 1 ? ordinal::QkNorm::width : ordinal::QkNorm::head;
+    c.embedding_norm = true;
+    c.d_embedding = 120;
+    c.logit_scale = 0.5f;
+    c.logit_softcap = 20.0f;
+    c.activation = ordinal::Activation::relu_squared;
+    draft = test::random_model({.config = c, .position = draft.notes.position, .coarse = true});
+    check_everything({stored(draft, Dtype::f32), test::random_ids(10, kTokens, 777)});
+  }
+}
+
 TEST_CASE("model: logits have the same bits however they are computed (keys and values of 16 bits)") {
   const auto per_head = stored(middle_draft(5, "learned"), Dtype::f32);
   const auto shared = stored(middle_draft(1, "rope:pairing=half"), Dtype::q8_0);

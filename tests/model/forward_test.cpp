@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "format/config_fields.h"
 #include "ordinal/session.h"
 #include "reference/random_model.h"
 #include "reference/reference_forward.h"
@@ -146,6 +147,95 @@ TEST_CASE("model: logits agree with the reference for every combination of the c
                 }
   MESSAGE(compared, " models under ", kSpecCount, " position specs");
   CHECK(made == 1024);
+}
+
+// Sets the facts beyond GPT-2's at random; the numbers differ between layers where they may.
+void set_facts(ordinal::ModelConfig& c, test::Random& random) {
+  const auto maybe = [&](auto& fact, auto value) {
+    if (random.below(2) == 0) fact = value;
+  };
+  c.norm = random.below(2) == 0 ? NormKind::layer_norm : NormKind::rms_norm;
+  c.norm_place = static_cast<NormPlace>(random.below(4));
+  if (c.norm_place == NormPlace::pre || c.norm_place == NormPlace::both)
+    c.residual = static_cast<ordinal::Residual>(random.below(3));
+  c.activation = static_cast<Activation>(random.below(5));
+  c.qk_norm = static_cast<ordinal::QkNorm>(random.below(3));
+  maybe(c.qk_norm_kind, NormKind::rms_norm);
+  maybe(c.final_norm, false);
+  maybe(c.gated_mlp, true);
+  maybe(c.tied_output, false);
+  maybe(c.residual_scale, 0.22f);
+  maybe(c.embedding_scale, 6.0f);
+  maybe(c.embedding_norm, true);
+  maybe(c.d_embedding, int64_t{14});
+  maybe(c.attention_softcap, 2.0f);
+  maybe(c.qkv_clip, 1.1f);
+  maybe(c.logit_scale, 0.3f);
+  maybe(c.logit_softcap, 3.0f);
+  maybe(c.window, std::vector<int64_t>{static_cast<int64_t>(random.below(9)), 5});
+  maybe(c.n_kv_heads, int64_t{2});
+}
+
+TEST_CASE("model: logits agree with the reference for random combinations of all facts") {
+  constexpr int kModels = 400;
+  for (int made = 0; made < kModels; made += kStride) {
+    test::Random random(static_cast<uint64_t>(7000 + made));
+    RandomModel model;
+    model.config = test::small_config();
+    model.config.d_model = 20;
+    model.config.n_heads = 6;
+    model.config.n_kv_heads = 6;
+    model.config.head_dim = 8;
+    model.config.d_ff = 27;
+    test::scale_by_head_dim(model.config);
+    set_facts(model.config, random);
+    model.output_norm = random.below(2) == 0;
+    model.norm_bias = random.below(2) == 0;
+    model.attn_bias = random.below(2) == 0;
+    model.position_rows = 45;
+    model.seed = static_cast<uint64_t>(made + 1);
+    INFO(ordinal::config_json(model.config));
+    compare(model, {"none", "learned", "rope:pairing=half"}, 33);
+  }
+}
+
+TEST_CASE("model: each fact changes the logits of a model that has it") {
+  struct Fact {
+    const char* name;
+    void (*unset)(ordinal::ModelConfig&);
+  };
+  RandomModel model;
+  model.config = test::small_config();
+  model.config.residual_scale = 0.5f;
+  model.config.attention_softcap = 2.0f;
+  model.config.qkv_clip = 1.0f;
+  model.config.logit_scale = 0.5f;
+  model.config.logit_softcap = 3.0f;
+  model.config.window = {3, 0};
+  model.config.qk_norm = ordinal::QkNorm::head;
+  const std::vector<Fact> facts = {{"residual_scale", [](auto& c) { c.residual_scale = 1.0f; }},
+                                   {"attention_softcap", [](auto& c) { c.attention_softcap = 0.0f; }},
+                                   {"qkv_clip", [](auto& c) { c.qkv_clip = 0.0f; }},
+                                   {"logit_scale", [](auto& c) { c.logit_scale = 1.0f; }},
+                                   {"logit_softcap", [](auto& c) { c.logit_softcap = 0.0f; }},
+                                   {"window", [](auto& c) { c.window = {}; }},
+                                   {"a longer window", [](auto& c) { c.window = {4, 0}; }},
+                                   {"qk_norm", [](auto& c) { c.qk_norm = ordinal::QkNorm::width; }},
+                                   {"qk_norm_kind", [](auto& c) { c.qk_norm_kind = NormKind::rms_norm; }}};
+  const ordinal::ModelDraft draft = test::random_model(model);
+  const auto ids = test::random_ids(3, 12, model.config.vocab_size);
+  const auto last_logits = [&](const ordinal::ModelDraft& of) {
+    ordinal::Session session(bound(of));
+    const auto row = session.evaluate(ids);
+    return std::vector<float>(row.begin(), row.end());
+  };
+  const std::vector<float> with = last_logits(draft);
+  for (const Fact& fact : facts) {
+    INFO(fact.name);
+    ordinal::ModelDraft without = draft;
+    fact.unset(without.config);
+    CHECK_FALSE(test::same_bits(last_logits(without), with));
+  }
 }
 
 TEST_CASE("model: each bias is optional by itself") {

@@ -43,6 +43,7 @@ bool has_bias(const ordinal::PlannedTensor& tensor, const RandomModel& model) {
   const std::string_view part = tensor.part->name;
   if (part.ends_with("_norm")) return model.norm_bias && (model.output_norm || part != "output_norm");
   if (part == "output") return model.output_bias;
+  if (part.starts_with("embd_")) return false;
   if (part == "attn_output") return model.attn_output_bias;
   return part.starts_with("attn_") ? model.attn_bias : model.ffn_bias;
 }

@@ -30,7 +30,9 @@ Row transformed(const Affine& affine, const Row& x) {
   return y;
 }
 
-Row normalized(ordinal::NormKind kind, double epsilon, const Row& x, const Row& weight, const Row& bias) {
+// A row without a weight passes as it is.
+Row normalized(ordinal::NormKind kind, double epsilon, const Row& x, const Norm& norm) {
+  if (norm.weight.empty()) return x;
   const double count = static_cast<double>(x.size());
   double mean = 0.0, square = 0.0;
   if (kind == ordinal::NormKind::layer_norm) {
@@ -39,8 +41,8 @@ Row normalized(ordinal::NormKind kind, double epsilon, const Row& x, const Row& 
   for (const double value : x) square += (value - mean) * (value - mean) / count;
   Row y(x.size());
   for (size_t i = 0; i < x.size(); ++i) {
-    y[i] = (x[i] - mean) / std::sqrt(square + epsilon) * weight[i];
-    if (!bias.empty()) y[i] += bias[i];
+    y[i] = (x[i] - mean) / std::sqrt(square + epsilon) * norm.weight[i];
+    if (!norm.bias.empty()) y[i] += norm.bias[i];
   }
   return y;
 }
@@ -55,6 +57,8 @@ double activated(ordinal::Activation kind, double x) {
       return x > 0.0 ? x : 0.0;
     case ordinal::Activation::silu:
       return x / (1.0 + std::exp(-x));
+    case ordinal::Activation::relu_squared:
+      return x > 0.0 ? x * x : 0.0;
   }
   throw std::logic_error("an activation without a formula here");
 }
@@ -82,8 +86,22 @@ void turn_heads(const Scheme& scheme, int64_t position, int64_t head_dim, Row& r
   }
 }
 
-void add(Row& x, const Row& y) {
-  for (size_t i = 0; i < x.size(); ++i) x[i] += y[i];
+void add(Row& x, const Row& y, double factor = 1.0) {
+  for (size_t i = 0; i < x.size(); ++i) x[i] += factor * y[i];
+}
+
+double capped(double x, double cap) { return cap > 0.0 ? cap * std::tanh(x / cap) : x; }
+
+// The heads of a query or key normed one by one, each with its own weights, or all as one row.
+void normalize_heads(const ordinal::ModelConfig& config, const Norm& norm, Row& row) {
+  if (config.qk_norm == ordinal::QkNorm::none) return;
+  const size_t width = config.qk_norm == ordinal::QkNorm::head ? static_cast<size_t>(config.head_dim) : row.size();
+  for (size_t at = 0; at < row.size(); at += width) {
+    const auto part = [&](const Row& of) { return of.empty() ? Row{} : Row(of.begin() + at, of.begin() + at + width); };
+    const Row head =
+        normalized(config.qk_norm_kind, config.norm_epsilon, part(row), {part(norm.weight), part(norm.bias)});
+    std::copy(head.begin(), head.end(), row.begin() + at);
+  }
 }
 
 }  // namespace
@@ -93,6 +111,7 @@ Model::Model(const ordinal::ModelDraft& draft) : config(draft.config) {
   for (const ordinal::TensorSource& source : draft.tensors) tensors[source.name] = read_tensor(source);
   const auto matrix = [&](const std::string& name) { return tensors.contains(name) ? tensors[name] : Matrix{}; };
   const auto vector = [&](const std::string& name) { return tensors.contains(name) ? tensors[name][0] : Row{}; };
+  const auto norm = [&](const std::string& name) { return Norm{vector(name + ".weight"), vector(name + ".bias")}; };
   const auto affine = [&](const std::string& name) { return Affine{matrix(name + ".weight"), vector(name + ".bias")}; };
 
   token_embd = matrix("token_embd.weight");
@@ -100,21 +119,25 @@ Model::Model(const ordinal::ModelDraft& draft) : config(draft.config) {
   for (int64_t i = 0; i < config.n_layers; ++i) {
     const std::string block = "blk." + std::to_string(i) + ".";
     Layer layer;
-    layer.attn_norm = vector(block + "attn_norm.weight");
-    layer.attn_norm_bias = vector(block + "attn_norm.bias");
+    layer.attn_norm = norm(block + "attn_norm");
+    layer.attn_q_norm = norm(block + "attn_q_norm");
+    layer.attn_k_norm = norm(block + "attn_k_norm");
+    layer.post_attention_norm = norm(block + "post_attention_norm");
+    layer.post_ffw_norm = norm(block + "post_ffw_norm");
     layer.attn_q = affine(block + "attn_q");
     layer.attn_k = affine(block + "attn_k");
     layer.attn_v = affine(block + "attn_v");
     layer.attn_output = affine(block + "attn_output");
-    layer.ffn_norm = vector(block + "ffn_norm.weight");
-    layer.ffn_norm_bias = vector(block + "ffn_norm.bias");
+    layer.ffn_norm = norm(block + "ffn_norm");
     layer.ffn_gate = affine(block + "ffn_gate");
     layer.ffn_up = affine(block + "ffn_up");
     layer.ffn_down = affine(block + "ffn_down");
     layers.push_back(std::move(layer));
   }
-  output_norm = vector("output_norm.weight");
-  output_norm_bias = vector("output_norm.bias");
+  token_embd_norm = norm("token_embd_norm");
+  embd_in = affine("embd_in");
+  embd_out = affine("embd_out");
+  output_norm = norm("output_norm");
   output = affine("output");
   if (config.tied_output) output.weight = token_embd;
 }
@@ -122,17 +145,18 @@ Model::Model(const ordinal::ModelDraft& draft) : config(draft.config) {
 Result forward(const Model& model, const Scheme& scheme, const std::vector<int32_t>& ids, int64_t first_position) {
   const ordinal::ModelConfig& config = model.config;
   const bool post = config.norm_place == ordinal::NormPlace::post;
+  const bool serial = config.residual == ordinal::Residual::serial;
   const int64_t d = config.head_dim, group = config.n_heads / config.n_kv_heads;
   const size_t count = ids.size();
-  const auto norm = [&](const Row& x, const Row& weight, const Row& bias) {
-    return weight.empty() ? x : normalized(config.norm, config.norm_epsilon, x, weight, bias);
-  };
+  const auto norm = [&](const Row& x, const Norm& by) { return normalized(config.norm, config.norm_epsilon, x, by); };
   Result result;
 
   Matrix x(count);
   for (size_t t = 0; t < count; ++t) {
     x[t] = model.token_embd[ids[t]];
     for (double& value : x[t]) value *= config.embedding_scale;
+    x[t] = norm(x[t], model.token_embd_norm);
+    if (config.d_embedding != 0) x[t] = transformed(model.embd_in, x[t]);
     if (scheme.embed) scheme.embed(first_position + static_cast<int64_t>(t), x[t]);
   }
   result.seen["x"] = x;
@@ -142,13 +166,19 @@ Result forward(const Model& model, const Scheme& scheme, const std::vector<int32
     const auto seen = [&](const std::string& name) -> Matrix& { return result.seen[std::to_string(i) + "." + name]; };
 
     // Attention over the token itself and all before it.
-    Matrix keys(count), values(count);
+    Matrix keys(count), values(count), before = x;
+    const int64_t window = config.window.empty() ? 0 : config.window[i];
     for (size_t t = 0; t < count; ++t) {
       const int64_t position = first_position + static_cast<int64_t>(t);
-      const Row h = post ? x[t] : norm(x[t], layer.attn_norm, layer.attn_norm_bias);
+      const Row h = post ? x[t] : norm(x[t], layer.attn_norm);
       Row q = transformed(layer.attn_q, h);
       keys[t] = transformed(layer.attn_k, h);
       values[t] = transformed(layer.attn_v, h);
+      for (Row* row : {&q, &keys[t], &values[t]})
+        for (double& value : *row)
+          if (config.qkv_clip > 0) value = std::clamp<double>(value, -config.qkv_clip, config.qkv_clip);
+      normalize_heads(config, layer.attn_q_norm, q);
+      normalize_heads(config, layer.attn_k_norm, keys[t]);
       turn_heads(scheme, position, d, q);
       turn_heads(scheme, position, d, keys[t]);
       Row mix;
@@ -159,7 +189,8 @@ Result forward(const Model& model, const Scheme& scheme, const std::vector<int32
           const Row key = head_of(keys[s], head / group, d);
           double product = 0.0;
           for (int64_t c = 0; c < d; ++c) product += query[c] * key[c];
-          scores.push_back(product * config.attention_scale[i]);
+          const bool seen_by = window == 0 || static_cast<int64_t>(t - s) < window;
+          scores.push_back(seen_by ? capped(product * config.attention_scale[i], config.attention_softcap) : -INFINITY);
         }
         const Row weights = softmax(scores);
         Row mixed(static_cast<size_t>(d), 0.0);
@@ -178,20 +209,22 @@ Result forward(const Model& model, const Scheme& scheme, const std::vector<int32
     seen("k") = keys;
     seen("v") = values;
     for (size_t t = 0; t < count; ++t) {
-      add(x[t], transformed(layer.attn_output, seen("attn_mix")[t]));
-      if (post) x[t] = norm(x[t], layer.attn_norm, layer.attn_norm_bias);
+      add(x[t], norm(transformed(layer.attn_output, seen("attn_mix")[t]), layer.post_attention_norm),
+          config.residual_scale);
+      if (post) x[t] = norm(x[t], layer.attn_norm);
     }
     seen("attn_out") = x;
 
     // The MLP, a token at a time.
     for (size_t t = 0; t < count; ++t) {
-      const Row h = post ? x[t] : norm(x[t], layer.ffn_norm, layer.ffn_norm_bias);
+      const bool shared = config.residual == ordinal::Residual::parallel_one_norm;
+      const Row h = post ? x[t] : norm(serial ? x[t] : before[t], shared ? layer.attn_norm : layer.ffn_norm);
       const Row up = transformed(layer.ffn_up, h), gate = config.gated_mlp ? transformed(layer.ffn_gate, h) : Row{};
       Row act(up.size());
       for (size_t f = 0; f < act.size(); ++f)
         act[f] = config.gated_mlp ? activated(config.activation, gate[f]) * up[f] : activated(config.activation, up[f]);
-      add(x[t], transformed(layer.ffn_down, act));
-      if (post) x[t] = norm(x[t], layer.ffn_norm, layer.ffn_norm_bias);
+      add(x[t], norm(transformed(layer.ffn_down, act), layer.post_ffw_norm), config.residual_scale);
+      if (post) x[t] = norm(x[t], layer.ffn_norm);
       seen("ffn_norm").push_back(h);
       seen("ffn_act").push_back(act);
     }
@@ -199,9 +232,11 @@ Result forward(const Model& model, const Scheme& scheme, const std::vector<int32
   }
 
   for (size_t t = 0; t < count; ++t) {
-    const Row h = norm(x[t], model.output_norm, model.output_norm_bias);
+    const Row h = norm(x[t], model.output_norm);
     result.seen["norm"].push_back(h);
-    result.logits.push_back(transformed(model.output, h));
+    const Row narrow = config.d_embedding != 0 ? transformed(model.embd_out, h) : h;
+    result.logits.push_back(transformed(model.output, narrow));
+    for (double& logit : result.logits.back()) logit = capped(logit * config.logit_scale, config.logit_softcap);
   }
   return result;
 }

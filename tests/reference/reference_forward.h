@@ -4,7 +4,9 @@
 // all checked against something else. Vaswani et al. 2017 (arXiv:1706.03762): attention, post-norm, sinusoids. Radford
 // et al. 2019 (GPT-2): pre-norm. Ba et al. 2016 (arXiv:1607.06450): LayerNorm. Zhang, Sennrich 2019 (arXiv:1910.07467):
 // RMSNorm. Hendrycks, Gimpel 2016 (arXiv:1606.08415): GELU. Shazeer 2019, 2020 (arXiv:1911.02150, 2002.05202): shared
-// keys and values, gated MLP. Ainslie et al. 2023 (arXiv:2305.13245): grouped ones. Positions: reference_positions.h.
+// keys and values, gated MLP. Wang, Komatsuzaki 2021 (GPT-J): parallel sublayers. Dehghani et al. 2023
+// (arXiv:2302.05442): norms of queries and keys. Gemma Team 2024 (arXiv:2408.00118): soft caps, norms before and after,
+// windows. Ainslie et al. 2023 (arXiv:2305.13245): grouped ones. Positions: reference_positions.h.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +27,14 @@ struct Affine {
   Row bias;
 };
 
+// A norm's weight and bias; a norm without a weight is not there.
+struct Norm {
+  Row weight, bias;
+};
+
 struct Layer {
   Affine attn_q, attn_k, attn_v, attn_output, ffn_gate, ffn_up, ffn_down;
-  Row attn_norm, attn_norm_bias, ffn_norm, ffn_norm_bias;
+  Norm attn_norm, attn_q_norm, attn_k_norm, post_attention_norm, ffn_norm, post_ffw_norm;
 };
 
 struct Model {
@@ -36,8 +43,8 @@ struct Model {
   ordinal::ModelConfig config;
   Matrix token_embd, position_embd;
   std::vector<Layer> layers;
-  Row output_norm, output_norm_bias;
-  Affine output;
+  Norm token_embd_norm, output_norm;
+  Affine embd_in, embd_out, output;
 };
 
 // What a pass computed. Intermediate rows go by the names of include/ordinal/session.h, those of layer 3 as "3.q",
