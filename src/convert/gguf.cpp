@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 // Leftovers of old files: masks and tables that no part of a model is made of. Ends of names.
 constexpr std::string_view kLeftovers[] = {".attn_rot_embd.weight", ".attn.masked_bias", ".attn_rot_embd",
                                            ".rope_freqs.weight"};
-// Tables that a position scheme may read.
-constexpr std::string_view kTables[] = {"position_embd.weight", "rope_freqs.weight"};
+// What a position scheme reads: a table it cannot do without, or divisors of angles that may be there.
+constexpr std::string_view kPositionTable = "position_embd.weight", kRopeDivisors = "rope_freqs.weight";
 
 // The rows of a part within the tensor that holds q, then k, then v.
 struct Fused {
@@ -45,7 +45,10 @@ class Finder {
     const std::string prefix = planned.part->is_in_layers() ? "blk." + std::to_string(planned.layer) + "." : "";
     const std::string suffix = planned.is_bias ? ".bias" : ".weight";
     const std::string name = prefix + std::string(row_.name_of(facts_, part)) + suffix;
-    if (const GgufTensor* tensor = take(name)) return source(planned, *tensor, 0, planned.shape);
+    const bool for_each_head =
+        facts_.config.qk_norm == QkNorm::head && (part == "attn_q_norm" || part == "attn_k_norm");
+    if (const GgufTensor* tensor = take(name))
+      return source(planned, *tensor, 0, for_each_head ? std::vector{facts_.config.head_dim} : planned.shape);
     const auto* const fused = std::ranges::find(kFused, part, &Fused::part);
     if (fused != std::end(kFused))
       if (const GgufTensor* tensor = take(prefix + "attn_qkv" + suffix)) {
@@ -53,13 +56,15 @@ class Finder {
         whole[0] = fused_rows(facts_.config);
         return source(planned, *tensor, fused->first(facts_.config), whole);
       }
-    if (!planned.required) return std::nullopt;
-    throw Error(facts_.file.keys.file() + " lacks the tensor " + name, name + " of shape " + shape_text(planned.shape),
-                "no such tensor");
+    if (planned.required) lacks(name, "of shape " + shape_text(planned.shape));
+    return std::nullopt;
   }
 
-  std::optional<TensorSource> find_table(std::string_view name) {
+  std::optional<TensorSource> find_table() {
+    const bool learned = facts_.position == "learned";
+    const std::string_view name = learned ? kPositionTable : kRopeDivisors;
     const GgufTensor* tensor = take(std::string(name));
+    if (tensor == nullptr && learned) lacks(kPositionTable, "a row for each position");
     if (tensor == nullptr) return std::nullopt;
     TensorSource table = gguf_source(std::string(name), tensor->shape, *tensor, 0, note_);
     table.is_table = true;
@@ -86,6 +91,11 @@ class Finder {
   }
 
  private:
+  [[noreturn]] void lacks(std::string_view name, const std::string& what) const {
+    throw Error(facts_.file.keys.file() + " lacks the tensor " + std::string(name), std::string(name) + " " + what,
+                "no such tensor");
+  }
+
   const GgufTensor* take(const std::string& name) {
     const auto found = facts_.file.tensors.find(name);
     if (found == facts_.file.tensors.end()) return nullptr;
@@ -181,8 +191,7 @@ ModelDraft read_gguf(const std::string& path, const ImportOptions& options) {
   for_each_tensor(draft.config, [&](const PlannedTensor& tensor) {
     if (auto source = finder.find(tensor)) draft.tensors.push_back(*std::move(source));
   });
-  for (const std::string_view name : kTables)
-    if (auto table = finder.find_table(name)) draft.tensors.push_back(*std::move(table));
+  if (auto table = finder.find_table()) draft.tensors.push_back(*std::move(table));
   finder.refuse_rest();
   finder.say_inexact();
 

@@ -100,6 +100,76 @@ std::string rope_spec(GgufFacts& facts, const char* pairing) {
 void rope_neighbours(GgufFacts& facts) { facts.position = rope_spec(facts, "interleaved"); }
 void rope_halves(GgufFacts& facts) { facts.position = rope_spec(facts, "half"); }
 
+// The biggest bias is a key of MPT's; BLOOM has none, and 8. None at all: a table.
+void alibi(GgufFacts& facts) {
+  const auto bias = facts.file.keys.number(facts.key("attention.max_alibi_bias")).value_or(8);
+  if (bias == 0) return learned(facts);
+  facts.position = "alibi:max_bias=" + number_text(bias);
+}
+
+// Every sixth layer sees everything, as rope_spec says; those between see a window, at a base of their own.
+void rope_in_windows(GgufFacts& facts) {
+  ModelConfig& config = facts.config;
+  const auto window = size_of(facts, "attention.sliding_window");
+  const int64_t period = size_of(facts, "attention.sliding_window_pattern").value_or(6);
+  const float local_theta = number_of(facts, "rope.freq_base_swa", 1, 1e12).value_or(10000);
+  facts.position = rope_spec(facts, "half");
+  if (!window) return;
+  std::vector<int64_t> local;
+  for (int64_t layer = 0; layer < config.n_layers; ++layer) {
+    const bool sees_all = (layer + 1) % period == 0;
+    config.window.push_back(sees_all ? 0 : *window);
+    if (!sees_all) local.push_back(layer);
+  }
+  if (!local.empty())
+    facts.position += ";layers=" + joined(local, ",") + ":rope:theta=" + shortest(local_theta) + ",pairing=half";
+}
+
+// --- what is particular
+
+// The embedding times sqrt(D). Weights of norms hold the 1 + that the original adds.
+void gemma(GgufFacts& facts) {
+  facts.config.embedding_scale = static_cast<float>(std::sqrt(static_cast<double>(facts.config.d_model)));
+}
+
+void gemma3(GgufFacts& facts) {
+  gemma(facts);
+  ModelConfig& config = facts.config;
+  config.norm_place = NormPlace::both;
+  config.qk_norm = QkNorm::head;
+  config.qk_norm_kind = NormKind::rms_norm;
+  config.logit_softcap = number_of(facts, "final_logit_softcapping", 0, 1e6).value_or(0);
+  // The one of 27 B divides scores by the root of D / H, not of the head; no key says so.
+  constexpr int64_t kLayersOf27B = 62;
+  if (config.n_layers == kLayersOf27B)
+    config.attention_scale.assign(kLayersOf27B, static_cast<float>(std::sqrt(static_cast<double>(config.n_heads) /
+                                                                             static_cast<double>(config.d_model))));
+}
+
+void parallel_on_one_norm(GgufFacts& facts) { facts.config.residual = Residual::parallel_one_norm; }
+
+void gptneox(GgufFacts& facts) {
+  const bool parallel = facts.file.keys.flag(facts.key("use_parallel_residual")).value_or(true);
+  facts.config.residual = parallel ? Residual::parallel : Residual::serial;
+}
+
+void bloom(GgufFacts& facts) { facts.config.embedding_norm = true; }
+
+void mpt(GgufFacts& facts) {
+  facts.config.qkv_clip = number_of(facts, "attention.clamp_kqv", -1e-9, 1e6).value_or(0);
+  if (facts.has_tensor("blk.0.attn_q_norm.weight")) facts.config.qk_norm = QkNorm::width;
+}
+
+// The large one has two norms beside each other: attn_norm_2 for attention, and attn_norm, which is then the MLP's.
+bool has_two_norms(const GgufFacts& facts) { return facts.has_tensor("blk.0.attn_norm_2.weight"); }
+void falcon(GgufFacts& facts) {
+  facts.config.residual = has_two_norms(facts) ? Residual::parallel : Residual::parallel_one_norm;
+}
+std::string_view falcon_name(const GgufFacts& facts, std::string_view part) {
+  if (!has_two_norms(facts)) return part;
+  return part == "attn_norm" ? "attn_norm_2" : part == "ffn_norm" ? "attn_norm" : part;
+}
+
 // --- the table
 
 using enum NormKind;
@@ -108,6 +178,13 @@ using enum Activation;
 constexpr GgufArchitecture kArchitectures[] = {
     {"llama", rms_norm, silu, true, rope_neighbours},
     {"qwen2", rms_norm, silu, true, rope_halves},
+    {"gemma", rms_norm, gelu_tanh, true, rope_halves, gemma},
+    {"gemma3", rms_norm, gelu_tanh, true, rope_in_windows, gemma3},
+    {"phi2", layer_norm, gelu_tanh, false, rope_halves, parallel_on_one_norm},
+    {"gptneox", layer_norm, gelu_erf, false, rope_halves, gptneox},
+    {"bloom", layer_norm, gelu_tanh, false, alibi, bloom},
+    {"mpt", layer_norm, gelu_erf, false, alibi, mpt},
+    {"falcon", layer_norm, gelu_erf, false, rope_halves, falcon, falcon_name},
     {"gpt2", layer_norm, gelu_tanh, false, learned},
     {"starcoder", layer_norm, gelu_tanh, false, learned},
 };

@@ -176,7 +176,7 @@ TEST_CASE("gguf: tensors, logits and greedy ids of official writers' files equal
     for (const json& item : golden["cases"]) {
       check_case(exact, item, 1e-4);
       check_choices(exact, item);
-      check_case(stored, item, 0.03);
+      check_case(stored, item, 0.04);  // of the largest logit
     }
   }
 }
