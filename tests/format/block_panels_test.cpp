@@ -5,6 +5,7 @@
 
 #include "format/block_panels.h"
 #include "format/model_writer.h"
+#include "format/page_numbers.h"
 #include "format/tiny_model.h"
 #include "support.h"
 
@@ -13,43 +14,6 @@ using namespace ordinal;
 namespace {
 
 constexpr Dtype kBlocks[] = {Dtype::q8_0, Dtype::q4_0, Dtype::q4_1, Dtype::q4_k, Dtype::q5_k, Dtype::q6_k};
-
-// The page's table of kinds.
-struct Page {
-  Dtype dtype;
-  int64_t weights, bytes, halves, small;
-  int bits, higher;
-};
-constexpr Page kPage[] = {{Dtype::q8_0, 32, 1088, 1, 0, 8, 0},  {Dtype::q4_0, 32, 576, 1, 0, 4, 8},
-                          {Dtype::q4_1, 32, 640, 2, 0, 4, 0},   {Dtype::q4_k, 256, 4736, 2, 2, 4, 0},
-                          {Dtype::q5_k, 256, 5760, 2, 2, 5, 0}, {Dtype::q6_k, 256, 6720, 1, 2, 6, 32}};
-
-const Page& page_of(Dtype dtype) { return *std::ranges::find(kPage, dtype, &Page::dtype); }
-
-// Number k of a lane, by the page's words.
-float number_of(Dtype dtype, const std::byte* panel, int64_t lane, int64_t k) {
-  const Page& page = page_of(dtype);
-  const std::byte* block = panel + k / page.weights * page.bytes;
-  const auto half = [&](int64_t which) {
-    uint16_t bits;
-    std::memcpy(&bits, block + 64 * which + 2 * lane, 2);
-    return f16_to_f32(bits);
-  };
-  const std::byte* stretch = block + 64 * page.halves + k % page.weights / 32 * (32 * page.small + 128 * page.bits);
-  const auto small = [&](int64_t which) { return static_cast<float>(static_cast<int8_t>(stretch[32 * which + lane])); };
-  const std::byte* multiples = stretch + 32 * page.small;
-  const auto byte = [&](int64_t group, int64_t i) { return static_cast<int>(multiples[(group * 32 + lane) * 4 + i]); };
-  const int64_t g = k % 32 / 4, i = k % 4;
-  int q = g < 4 ? byte(g, i) & 15 : byte(g - 4, i) >> 4;
-  if (page.bits == 5) q += 16 * (byte(4, i) >> g & 1);
-  if (page.bits == 6) q += 16 * (byte(4 + g / 4, i) >> 2 * (g % 4) & 3);
-  if (page.bits == 8) q = static_cast<int8_t>(byte(g, i));
-  q -= page.higher;
-  const bool has_offset = page.halves == 2;
-  const float c = page.small == 0 ? 1 : small(!has_offset && k % 32 >= 16 ? 1 : 0);
-  const float weight = half(0) * c * static_cast<float>(q);
-  return has_offset ? weight + half(1) * (page.small == 0 ? 1 : small(1)) : weight;
-}
 
 // Squared error of the usual q4_0 rounding: the scale puts the extreme at -8, multiples go to the nearest.
 double usual_q4_error(const float* x, int64_t n) {
@@ -72,23 +36,24 @@ TEST_CASE("block_panels: numbers come back within half a step of their block, ot
     for (const int64_t count : {1, 5, 32})
       for (const int64_t k : {1, 31, 32, 33, 100, 256, 300}) {
         const std::vector<float> rows = random.normals(static_cast<size_t>(count * k));
-        const Page& page = page_of(dtype);
-        const int64_t blocks = (k + page.weights - 1) / page.weights;
-        std::vector<std::byte> panel(static_cast<size_t>(blocks * page.bytes), std::byte{7});
+        const page::Row& kind = page::row_of(dtype);
+        const int64_t blocks = (k + kind.weights - 1) / kind.weights;
+        std::vector<std::byte> panel(static_cast<size_t>(blocks * kind.bytes), std::byte{7});
         const double reported = pack_block_panel(dtype, rows.data(), count, k, panel.data());
         double error = 0;
         for (int64_t lane = 0; lane < 32; ++lane)
-          for (int64_t i = 0; i < blocks * page.weights; ++i) {
-            const float back = number_of(dtype, panel.data(), lane, i);
-            if (lane >= count || (i >= k && page.halves == 1)) REQUIRE(back == 0.0f);
+          for (int64_t i = 0; i < blocks * kind.weights; ++i) {
+            const float back = page::number_of(dtype, panel.data(), lane, i);
+            if (lane >= count || (i >= k && kind.halves == 1)) REQUIRE(back == 0.0f);
             if (lane >= count || i >= k) continue;
             const float x = rows[static_cast<size_t>(lane * k + i)];
             float largest = 0;
-            for (int64_t j = i / 32 * 32; j < std::min(k, i / 32 * 32 + 32); ++j)
+            const int64_t block = i / kind.weights * kind.weights;
+            for (int64_t j = block; j < std::min(k, block + kind.weights); ++j)
               largest = std::max(largest, std::abs(rows[static_cast<size_t>(lane * k + j)]));
             // q8_0: half of largest / 127. q4_0 may clip the far end to fit the others better; those with scales in
             // small multiples have steps that are wider than need be.
-            const float most = page.bits == 8 ? 1.0f / 253 : page.bits == 4 ? 1.0f / 3 : 1.0f / 5;
+            const float most = kind.bits == 8 ? 1.0f / 253 : kind.bits == 4 ? 1.0f / 3 : 1.0f / 5;
             REQUIRE(std::abs(back - x) <= most * largest);
             error += (static_cast<double>(back) - x) * (static_cast<double>(back) - x);
           }
@@ -117,12 +82,12 @@ TEST_CASE("block_panels: q4_0 is never worse than the usual rounding, and clearl
 TEST_CASE("block_panels: zeros, one extreme and tiny numbers survive") {
   for (const Dtype dtype : kBlocks)
     for (const float extreme : {0.0f, 1e-8f, -3.0f, 1000.0f}) {
-      std::vector<float> row(static_cast<size_t>(page_of(dtype).weights));
+      std::vector<float> row(static_cast<size_t>(page::row_of(dtype).weights));
       row[17] = extreme;
-      std::vector<std::byte> panel(static_cast<size_t>(page_of(dtype).bytes));
-      pack_block_panel(dtype, row.data(), 1, page_of(dtype).weights, panel.data());
-      for (int64_t i = 0; i < page_of(dtype).weights; ++i) {
-        const float back = number_of(dtype, panel.data(), 0, i);
+      std::vector<std::byte> panel(static_cast<size_t>(page::row_of(dtype).bytes));
+      pack_block_panel(dtype, row.data(), 1, page::row_of(dtype).weights, panel.data());
+      for (int64_t i = 0; i < page::row_of(dtype).weights; ++i) {
+        const float back = page::number_of(dtype, panel.data(), 0, i);
         CHECK(std::isfinite(back));
         if (i == 17 && std::abs(extreme) > 1e-3f) CHECK(back == doctest::Approx(extreme).epsilon(2e-3));
         if (i != 17) CHECK(std::abs(back) <= 2e-3f * std::abs(extreme));
@@ -133,19 +98,19 @@ TEST_CASE("block_panels: zeros, one extreme and tiny numbers survive") {
 TEST_CASE("block_panels: random blocks of every kind mean in a panel what the page says, and come back to the bit") {
   test::Random random(33);
   for (const Dtype dtype : kBlocks) {
-    const Page& page = page_of(dtype);
-    const int64_t k = 2 * page.weights, bytes = dtype_info(dtype).block_bytes;
-    REQUIRE(bytes * 32 == page.bytes);
+    const page::Row& kind = page::row_of(dtype);
+    const int64_t k = 2 * kind.weights, bytes = dtype_info(dtype).block_bytes;
+    REQUIRE(bytes * 32 == kind.bytes);
     std::vector<std::byte> rows(static_cast<size_t>(32 * 2 * bytes)), panel(rows.size());
     for (std::byte& byte : rows) byte = static_cast<std::byte>(random.below(256));
     for (int64_t block = 0; block < 64; ++block)  // f16 numbers that are finite
-      for (int64_t half = 0; half < page.halves; ++half)
+      for (int64_t half = 0; half < kind.halves; ++half)
         rows[static_cast<size_t>(block * bytes + 2 * half + 1)] &= std::byte{0xbb};
     join_block_panel(dtype, rows.data(), 32, k, panel.data());
     std::vector<float> back(static_cast<size_t>(32 * k)), read(back.size()), wanted;
     unpack_block_panel(dtype, panel.data(), k, 0, 32, back.data());
     for (int64_t lane = 0; lane < 32; ++lane)
-      for (int64_t i = 0; i < k; ++i) wanted.push_back(number_of(dtype, panel.data(), lane, i));
+      for (int64_t i = 0; i < k; ++i) wanted.push_back(page::number_of(dtype, panel.data(), lane, i));
     CHECK(test::same_bits(back, wanted));
     for (int64_t block = 0; block < 64; ++block) {
       std::vector<std::byte> again(static_cast<size_t>(bytes));
@@ -165,7 +130,7 @@ TEST_CASE("model_writer: block kinds go to matrices of 32 inputs or more; small 
   for (const Dtype dtype : kBlocks) {
     options.dtype = dtype;
     const ModelFile file = write_model_in_memory(draft, "blocks", options);
-    CHECK(file.find("blk.0.extra.weight")->dtype == (page_of(dtype).weights == 32 ? dtype : Dtype::f32));
+    CHECK(file.find("blk.0.extra.weight")->dtype == (page::row_of(dtype).weights == 32 ? dtype : Dtype::f32));
     CHECK(file.find("token_embd.weight")->dtype == Dtype::f32);  // two inputs
     CHECK_NOTHROW(file.verify());
   }
