@@ -185,6 +185,14 @@ TEST_CASE("gguf: tensors, logits and greedy ids of official writers' files equal
   }
 }
 
+TEST_CASE("gguf: random models of other architectures have transformers' logits") {
+  const std::string folder = test::repository("tests/goldens/gguf/");
+  for (const auto& [name, golden] : json::parse(test::read_file(folder + "logits.json")).items()) {
+    CAPTURE(name);
+    check_case(ordinal::Model::bind(ordinal::open_any_model(folder + name + ".gguf")), golden, 1e-5);
+  }
+}
+
 TEST_CASE("gguf: case sec-01, the sound file has the logits of its case") {
   const std::string file = test::shared("cases/cases.json");
   if (file.empty()) return;
