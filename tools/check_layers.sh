@@ -9,6 +9,7 @@ engine="base format position kernels model"
 room="$engine results text study"
 declare -A sees=([base]="" [results]="base" [format]="base" [position]="base" [kernels]="base"
   [model]="base format position kernels" [text]="$engine results" [convert]="$engine"
+  [convert/families]="$engine convert"
   [draw]="base results" [report]="base results format draw" [study]="$engine results text"
   [study/bench]="$room" [study/check]="$room" [study/compare]="$room" [study/pictures]="$room")
 sees[cli]="${!sees[*]}"

@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 
 // In this order: llama2.c's older files have no magic number, so it comes last.
 constexpr Importer kImporters[] = {
-    {"gpt2", "a Hugging Face GPT-2 folder (config.json, model.safetensors)", convert::is_gpt2_folder,
-     convert::read_gpt2_folder},
+    {"huggingface", "a Hugging Face folder (config.json, model.safetensors)", convert::is_hf_folder,
+     convert::read_hf_folder},
     {"gguf", "a GGUF file", convert::is_gguf, convert::read_gguf},
     {"llm.c", "an llm.c model", convert::is_llmc, convert::read_llmc},
     {"llama2.c", "a llama2.c model", convert::is_llama2c, convert::read_llama2c},

@@ -23,12 +23,16 @@ constexpr KindName kKindNames[] = {
     {"F32", Dtype::f32}, {"F16", Dtype::f16}, {"BF16", Dtype::bf16}, {"F64", Dtype::f32, true}};
 
 // What stands for the whole model: torch.compile, data parallelism, transformers' base models, trl, PEFT.
-constexpr std::string_view kPrefixes[] = {"module.", "model.", "transformer.", "pretrained_model.", "base_model."};
+constexpr std::string_view kPrefixes[] = {"module.",     "model.",    "transformer.",    "pretrained_model.",
+                                          "base_model.", "gpt_neox.", "language_model.", "decoder."};
 // What wraps any part of it, and so stands anywhere in a name.
 constexpr std::string_view kWrappers[] = {"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."};
 
 // Masks, stored by older versions of transformers under names like weights'; the engine has its own.
-constexpr std::string_view kMasks[] = {".attn.bias", ".attn.masked_bias"};
+constexpr std::string_view kMasks[] = {".attn.bias",      ".attn.masked_bias",      ".attn.causal_mask",
+                                       ".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"};
+// What a model for more than text has besides its text model.
+constexpr std::string_view kOtherSenses[] = {"vision_tower", "multi_modal_projector", "vision_model", "visual"};
 // Heads for other tasks than text, by the first part of a name; and whatever ends in "_head" but the head for text.
 constexpr std::string_view kOtherHeads[] = {"score", "classifier", "qa_outputs", "summary", "sequence_summary"};
 constexpr std::string_view kTextHead = "lm_head", kHeadEnding = "_head";
@@ -51,7 +55,7 @@ std::string bare_name(std::string name) {
 
 bool is_other_head(std::string_view name) {
   const std::string_view first = name.substr(0, name.find('.'));
-  return std::ranges::find(kOtherHeads, first) != std::end(kOtherHeads) ||
+  return std::ranges::count(kOtherHeads, first) > 0 || std::ranges::count(kOtherSenses, first) > 0 ||
          (first.ends_with(kHeadEnding) && first != kTextHead);
 }
 
@@ -108,7 +112,9 @@ void HfWeights::add_shards(const std::string& index) {
       add(std::move(tensor));
     }
     // A head that is tied to the embedding may be listed and lie nowhere; where it is not tied, it will be missed.
-    std::erase_if(names, [](const std::string& name) { return bare_name(name) == "lm_head.weight"; });
+    std::erase_if(names, [](const std::string& name) {
+      return bare_name(name) == "lm_head.weight" || bare_name(name) == "embed_out.weight";
+    });
     if (!names.empty())
       throw Error(path + " lacks a tensor that " + index + " places there", in_quotes(*names.begin()),
                   "no such tensor");

@@ -7,8 +7,8 @@
 
 namespace ordinal::convert {
 
-bool is_gpt2_folder(const std::string& path);
-ModelDraft read_gpt2_folder(const std::string& path, const ImportOptions& options);
+bool is_hf_folder(const std::string& path);
+ModelDraft read_hf_folder(const std::string& path, const ImportOptions& options);
 
 bool is_llmc(const std::string& path);
 ModelDraft read_llmc(const std::string& path, const ImportOptions& options);

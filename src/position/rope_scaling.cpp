@@ -52,19 +52,22 @@ void ntk(RopeAngles& angles, ParamReader& params, const AttentionShape& shape, T
 
 // w / s + g (w - w / s), where g is 1 for pairs that turn often within L and 0 for those that turn seldom.
 // ramp=paper: g rises with the number of turns, L w / 2 pi, from beta_slow to beta_fast. ramp=code, as the authors and
-// all engines compute it: g falls with the number of the pair, between the pairs that turn that often.
+// all engines compute it: g falls with the number of the pair, between the pairs that turn that often; these are whole
+// pairs, the next outside, unless truncate=false.
 double by_parts(RopeAngles& angles, ParamReader& params, const AttentionShape& shape) {
   const double s = read_factor(params), length = read_original_length(params, shape);
   const double fast = params.positive("beta_fast", 32), slow = params.positive("beta_slow", 1);
   const bool code = params.choice("ramp", {"code", "paper"}) == "code";
+  const bool truncate = params.choice("truncate", {"true", "false"}) == "true";
   if (fast <= slow) params.refuse("beta_fast", number_text(fast), "more than beta_slow, " + number_text(slow));
 
   const double r = static_cast<double>(angles.rotary_dim), turn = 2 * std::numbers::pi;
   const auto pair_turning = [&](double times) {
     return r * std::log(length / (turn * times)) / (2 * std::log(angles.theta));
   };
-  const double low = std::clamp(std::floor(pair_turning(fast)), 0.0, r - 1);
-  double high = std::clamp(std::ceil(pair_turning(slow)), 0.0, r - 1);
+  const double first = pair_turning(fast), last = pair_turning(slow);
+  const double low = std::clamp(truncate ? std::floor(first) : first, 0.0, r - 1);
+  double high = std::clamp(truncate ? std::ceil(last) : last, 0.0, r - 1);
   if (code)
     params.remark("pairs up to " + number_text(low) + " keep their angles, from " + number_text(high) +
                   " on they are divided by " + number_text(s));

@@ -1,11 +1,11 @@
-// gpt2_folder.cpp: Hugging Face GPT-2 folders: what config.json and its weights mean.
+// hf_folder.cpp: Hugging Face folders: config.json, the weights by their family's names, position tables, tokenizer.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <map>
 
 #include "convert/family.h"
-#include "convert/gpt2_config.h"
+#include "convert/hf_config.h"
 #include "convert/hf_weights.h"
 #include "convert/importers.h"
 #include "convert/json_file.h"
@@ -23,20 +23,6 @@ namespace fs = std::filesystem;
 // What tools/train.py puts before the engine's name of a position table.
 constexpr std::string_view kTablePrefix = "ordinal.";
 
-constexpr FamilyPart kParts[] = {
-    {"token_embd", "wte"},
-    {"attn_norm", "h.#.ln_1"},
-    {.part = "attn_q", .name = "h.#.attn.c_attn", .share = q_of_qkv, .turned = true},
-    {.part = "attn_k", .name = "h.#.attn.c_attn", .share = k_of_qkv, .turned = true},
-    {.part = "attn_v", .name = "h.#.attn.c_attn", .share = v_of_qkv, .turned = true},
-    {.part = "attn_output", .name = "h.#.attn.c_proj", .turned = true},
-    {"ffn_norm", "h.#.ln_2"},
-    {.part = "ffn_up", .name = "h.#.mlp.c_fc", .turned = true},
-    {.part = "ffn_down", .name = "h.#.mlp.c_proj", .turned = true},
-    {"output_norm", "ln_f"},
-    {.part = "output", .name = "lm_head", .bias = Bias::maybe},
-};
-
 bool same_numbers(const StoredTensor& a, const StoredTensor& b) {
   return a.kind == b.kind && a.bytes == b.bytes &&
          std::memcmp(a.file->bytes().data() + a.offset, b.file->bytes().data() + b.offset,
@@ -45,7 +31,8 @@ bool same_numbers(const StoredTensor& a, const StoredTensor& b) {
 
 // The position tables that the trained schemes read, and the specs in canonical form. Each scheme is made once, so a
 // spec that is wrong, or a table that is missing or of another shape, is found before anything is written.
-void add_positions(ModelDraft& draft, HfWeights& weights, const Gpt2Config& facts, const Note& note) {
+void add_positions(ModelDraft& draft, HfWeights& weights, const Family& family, const FamilyFacts& facts,
+                   const Note& note) {
   const ModelConfig& c = draft.config;
   std::map<std::string, TensorView, std::less<>> views;
   std::map<std::string, std::vector<float>> rounded;  // what schemes are to see of tables of 64 bits
@@ -62,14 +49,35 @@ void add_positions(ModelDraft& draft, HfWeights& weights, const Gpt2Config& fact
     }
     views[name] = {.name = name, .dtype = at.dtype, .layout = Layout::rows, .shape = std::move(shape), .data = data};
   };
+  std::map<std::string, std::vector<float>> stated;  // numbers that stand in config.json
+  for (const FamilyFacts::Table& table : facts.tables) {
+    const auto& values = stated[table.name] = table.values;
+    const auto size = static_cast<int64_t>(values.size());
+    draft.tensors.push_back({.name = table.name,
+                             .shape = {size},
+                             .read_rows = [values](int64_t, int64_t, float* out) { std::ranges::copy(values, out); },
+                             .is_table = true});
+    views[table.name] = {.name = table.name,
+                         .dtype = Dtype::f32,
+                         .layout = Layout::rows,
+                         .shape = {size},
+                         .data = reinterpret_cast<const std::byte*>(values.data())};
+  }
   const AttentionShape shape = attention_shape(c, c.max_seq_len);
   const std::string positions = "position_embd.weight";
   const auto reads_positions = [&](const std::string& spec) {
     const SchemeFacts scheme = describe_position_scheme(spec.substr(0, spec.find(';')), shape);
     return std::ranges::count(scheme.tensors, positions, &SchemeTensor::name) > 0;
   };
-  if (std::ranges::any_of(facts.trained_positions, reads_positions))
-    add(positions, weights.take("wpe.weight", {c.max_seq_len, c.d_model}), {c.max_seq_len, c.d_model});
+  if (std::ranges::any_of(facts.trained_positions, reads_positions)) {
+    const std::vector<int64_t> size = {facts.position_rows, c.d_model};
+    const std::string name = weight_name(family, "position_embd", weights);
+    if (name.empty())
+      throw Error("the position scheme reads a table that " + std::string(family.name) + " does not have",
+                  "a scheme without one, or " + positions + " as " + std::string(kTablePrefix) + positions,
+                  facts.position);
+    add(positions, weights.take(name, size), size);
+  }
   for (const std::string& name : weights.names_with(kTablePrefix)) {
     const std::vector<int64_t> sizes = weights.at(name).shape;
     if (sizes.empty() || sizes.size() > 3)
@@ -92,38 +100,44 @@ void add_positions(ModelDraft& draft, HfWeights& weights, const Gpt2Config& fact
 
 // The head is the embedding unless config.json or the weights say otherwise. transformers 5 keeps apart what differs
 // also where config.json ties it; transformers 4 would use the embedding.
-bool is_head_tied(HfWeights& weights, const ModelConfig& c, bool tie, const Note& note) {
-  if (!tie || !weights.has("lm_head.weight")) return tie;
-  weights.take("lm_head.weight", {c.vocab_size, c.d_model});
-  if (weights.has("wte.weight") && same_numbers(weights.at("lm_head.weight"), weights.at("wte.weight"))) return true;
-  say(note, "config.json ties lm_head.weight to wte.weight, but they differ: the head is kept apart");
+bool is_head_tied(HfWeights& weights, const Family& family, const FamilyFacts& facts, const Note& note) {
+  const ModelConfig& c = facts.model;
+  const std::string head = weight_name(family, "output", weights), table = weight_name(family, "token_embd", weights);
+  if (!weights.has(head)) return facts.tie_head;
+  if (!facts.tie_head) return false;
+  weights.take(head, {c.vocab_size, c.embedding_width()});
+  if (weights.has(table) && same_numbers(weights.at(head), weights.at(table))) return true;
+  say(note, "config.json ties " + head + " to " + table + ", but they differ: the head is kept apart");
   return false;
 }
 
 }  // namespace
 
-bool is_gpt2_folder(const std::string& path) {
+bool is_hf_folder(const std::string& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored) && fs::exists(fs::path(path) / "config.json", ignored);
 }
 
-ModelDraft read_gpt2_folder(const std::string& path, const ImportOptions& options) {
+ModelDraft read_hf_folder(const std::string& path, const ImportOptions& options) {
   const std::string config_path = (fs::path(path) / "config.json").string();
-  Gpt2Config facts = read_gpt2_config(read_json(config_path), config_path, options.note);
+  HfConfig read = read_hf_config(read_json(config_path), config_path, options.note);
+  const Family& family = *read.family;
+  FamilyFacts& facts = read.facts;
   const std::string generation_path = (fs::path(path) / "generation_config.json").string();
   if (fs::exists(generation_path))
     read_generation_config(read_json(generation_path), generation_path, facts, options.note);
   HfWeights weights(path, options.note);
 
+  facts.model.tied_output = is_head_tied(weights, family, facts, options.note);
   ModelDraft draft;
-  ModelConfig& config = draft.config = facts.model;
-  config.tied_output = is_head_tied(weights, config, facts.tie_head, options.note);
-  add_positions(draft, weights, facts, options.note);
-  add_planned(draft, options.note,
-              [&](const PlannedTensor& tensor) { return find_in_family(kParts, config, weights, tensor); });
-  for (int64_t layer = 0; layer < config.n_layers; ++layer)
-    config.attention_scale.push_back(facts.attention_scale(layer));
-  weights.refuse_rest("the tensors of a GPT-2 of " + std::to_string(config.n_layers) + " layers");
+  draft.config = facts.model;
+  add_positions(draft, weights, family, facts, options.note);
+  for_each_tensor(draft.config, [&](const PlannedTensor& tensor) {
+    if (auto source = find_in_family(family, facts, weights, tensor, options.note))
+      draft.tensors.push_back(*std::move(source));
+  });
+  weights.refuse_rest("the tensors of a " + std::string(family.name) + " of " + std::to_string(draft.config.n_layers) +
+                      " layers");
 
   const Vocabulary wanted{draft.config.vocab_size, draft.config.bos_id, options.note};
   if (!options.vocab_dir.empty()) {

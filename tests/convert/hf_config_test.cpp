@@ -1,5 +1,5 @@
-// gpt2_config_test.cpp: config.json of GPT-2 folders: what each setting means, and which are refused.
-#include "convert/gpt2_config.h"
+// hf_config_test.cpp: config.json of Hugging Face folders: what each setting means, and which are refused.
+#include "convert/hf_config.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 
 using namespace ordinal;
 using Ids = std::vector<TokenId>;
-using ordinal::convert::Gpt2Config;
+using ordinal::convert::FamilyFacts;
 using test::error_of, test::mentions;
 
 namespace {
@@ -17,14 +17,15 @@ constexpr const char* kSizes =
     R"("model_type": "gpt2", "vocab_size": 100, "n_positions": 12, "n_embd": 24, "n_layer": 3, "n_head": 4)";
 
 struct ReadConfig {
-  Gpt2Config config;
+  FamilyFacts config;
   std::vector<std::string> notes;
 };
 
 ReadConfig read(const std::string& more, const std::string& sizes = kSizes) {
   ReadConfig result;
-  result.config = convert::read_gpt2_config(parse_json("{" + sizes + more + "}", "config.json"), "config.json",
-                                            [&](const std::string& note) { result.notes.push_back(note); });
+  result.config = convert::read_hf_config(parse_json("{" + sizes + more + "}", "config.json"), "config.json",
+                                          [&](const std::string& note) { result.notes.push_back(note); })
+                      .facts;
   return result;
 }
 
@@ -35,7 +36,7 @@ std::string config_error(const std::string& more, const std::string& sizes = kSi
 }  // namespace
 
 TEST_CASE("gpt2 config: sizes alone mean transformers' defaults") {
-  const Gpt2Config config = read("").config;
+  const FamilyFacts config = read("").config;
   CHECK_EQ(config.model.vocab_size, 100);
   CHECK_EQ(config.model.max_seq_len, 12);
   CHECK_EQ(config.model.d_model, 24);
@@ -49,7 +50,7 @@ TEST_CASE("gpt2 config: sizes alone mean transformers' defaults") {
   CHECK_EQ(config.model.norm_epsilon, 1e-5f);
   CHECK_FALSE(config.model.gated_mlp);
   CHECK(config.tie_head);
-  CHECK_EQ(config.attention_scale(2), static_cast<float>(1 / std::sqrt(6.0)));
+  CHECK_EQ(config.model.attention_scale.at(2), static_cast<float>(1 / std::sqrt(6.0)));
   CHECK_EQ(config.position, "learned");
 }
 
@@ -69,9 +70,10 @@ TEST_CASE("gpt2 config: activation names are those that compute the same") {
   CHECK_EQ(activation("gelu"), Activation::gelu_erf);
   CHECK_EQ(activation("gelu_python"), Activation::gelu_erf);
   CHECK_EQ(activation("relu"), Activation::relu);
+  CHECK_EQ(activation("relu2"), Activation::relu_squared);
   CHECK_EQ(activation("silu"), Activation::silu);
   CHECK_EQ(activation("swish"), Activation::silu);
-  for (const char* name : {"quick_gelu", "tanh", "gelu_10", "relu2", ""}) {
+  for (const char* name : {"quick_gelu", "tanh", "gelu_10", ""}) {
     const std::string text = error_of([&] { activation(name); });
     CHECK(mentions(text, {"activation_function"}));
     CHECK(mentions(text, {"gelu_new, gelu_pytorch_tanh"}));
@@ -80,7 +82,9 @@ TEST_CASE("gpt2 config: activation names are those that compute the same") {
 
 TEST_CASE("gpt2 config: scores are scaled by head width, by layer, by both, or not") {
   const double by_head = 1 / std::sqrt(6.0);
-  const auto scale = [](const std::string& more, int64_t layer) { return read(more).config.attention_scale(layer); };
+  const auto scale = [](const std::string& more, int64_t layer) {
+    return read(more).config.model.attention_scale.at(static_cast<size_t>(layer));
+  };
   CHECK_EQ(scale(R"(, "scale_attn_weights": true)", 1), static_cast<float>(by_head));
   CHECK_EQ(scale(R"(, "scale_attn_weights": false)", 1), 1.0f);
   CHECK_EQ(scale(R"(, "scale_attn_by_inverse_layer_idx": true)", 0), static_cast<float>(by_head));
@@ -122,7 +126,7 @@ TEST_CASE("gpt2 config: a size that is missing, zero, negative, huge or no whole
   for (const std::string& name : names) {
     nlohmann::json config = nlohmann::json::parse("{" + std::string(kSizes) + "}");
     const auto refused = [&] {
-      return error_of([&] { convert::read_gpt2_config(parse_json(config.dump(), "config.json"), "config.json", {}); });
+      return error_of([&] { convert::read_hf_config(parse_json(config.dump(), "config.json"), "config.json", {}); });
     };
     for (const char* value : {"0", "-1", "2147483648", "9223372036854775807", "18446744073709551615", "1e300", "2.5",
                               "\"12\"", "true", "[12]"}) {
@@ -130,18 +134,23 @@ TEST_CASE("gpt2 config: a size that is missing, zero, negative, huge or no whole
       CHECK(mentions(refused(), {name}));
     }
     config.erase(name);
-    CHECK(mentions(refused(), {"does not say " + name}));
+    if (name != "n_positions")  // of which transformers has a default
+      CHECK(mentions(refused(), {"does not say", name}));
   }
   CHECK(mentions(config_error(R"(, "num_attention_heads": 5)"), {"contradicts"}));
   CHECK_EQ(read(R"(, "num_attention_heads": 4)").config.model.n_heads, 4);
   CHECK(mentions(
       config_error(
           "", R"("model_type": "gpt2", "vocab_size": 9, "n_positions": 9, "n_embd": 25, "n_layer": 1, "n_head": 4)"),
-      {"does not divide"}));
+      {"do not divide"}));
 }
 
 TEST_CASE("gpt2 config: another kind of model is refused by name") {
-  CHECK(mentions(config_error("", R"("model_type": "llama", "vocab_size": 9)"), {"'llama'"}));
+  CHECK(mentions(config_error("", R"("model_type": "openelm", "vocab_size": 9)"), {"'openelm'", "gpt_neox, opt"}));
+  CHECK(mentions(config_error("", R"("model_type": "mixtral", "num_local_experts": 8)"), {"a mixture of experts"}));
+  CHECK(mentions(config_error("", R"("model_type": "mamba", "state_size": 16)"), {"a state-space model"}));
+  CHECK(mentions(config_error("", R"("model_type": "bert", "vocab_size": 9)"), {"encoder", "'bert'"}));
+  CHECK(mentions(config_error("", R"("model_type": "t5", "is_encoder_decoder": true)"), {"encoder"}));
   CHECK(mentions(config_error("", R"("vocab_size": 9)"), {"model_type"}));
 }
 
@@ -154,7 +163,7 @@ TEST_CASE("gpt2 config: without model_type, GPT-2's sizes make a GPT-2, with a r
     CHECK(mentions(found.notes.front(), {"model_type", "GPT-2"}));
   }
   for (const char* more : {R"(, "architectures": ["GPTBigCodeForCausalLM"])", R"(, "architectures": "GPT2LMHeadModel")",
-                           R"(, "model_type": "gptj")"})
+                           R"(, "model_type": "mamba2")"})
     CHECK(mentions(config_error(more, sizes), {"model_type"}));
   CHECK(mentions(config_error(R"(, "afn": "gelu")", sizes), {"afn"}));  // GPT-1's
 }

@@ -1,4 +1,4 @@
-// gpt2_folder_test.cpp: Hugging Face GPT-2 folders, against transformers' logits and against what was put in.
+// hf_folder_test.cpp: Hugging Face folders of GPT-2, against transformers' logits and against what was put in.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
