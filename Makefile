@@ -256,6 +256,7 @@ golden: build/venv/parity.ok  ## the golden files again, from their scripts
 	build/venv/bin/python tools/make_tokenizer_goldens.py
 	build/venv/bin/python tools/make_family_goldens.py
 	build/venv/bin/python tools/make_torch_goldens.py
+	build/venv/bin/python tools/make_gguf_goldens.py
 
 pictures: all  ## the pictures of the position schemes again
 	tools/make_pictures.sh $(B)/ordinal src/position/pictures

@@ -20,7 +20,7 @@ constexpr int64_t panels_of(int64_t outputs) { return (outputs + kPanelLanes - 1
 constexpr int64_t whole_panels(int64_t outputs) { return panels_of(outputs) * kPanelLanes; }
 
 // How one number, or one block of them, is stored. The order is the order of kDtypes.
-enum class Dtype : uint8_t { f32, f16, bf16, q8_0, q4_0 };
+enum class Dtype : uint8_t { f32, f16, bf16, q8_0, q4_0, q4_1, q4_k, q5_k, q6_k };
 
 struct DtypeInfo {
   std::string_view name;
@@ -28,9 +28,18 @@ struct DtypeInfo {
   int64_t block_bytes;  // bytes of such a block
 };
 
-// q8_0: 32 weights of 8 bits and one f16 scale. q4_0: 32 weights of 4 bits and one f16 scale.
-inline constexpr std::array<DtypeInfo, 5> kDtypes = {
-    {{"f32", 1, 4}, {"f16", 1, 2}, {"bf16", 1, 2}, {"q8_0", 32, 34}, {"q4_0", 32, 18}}};
+// q8_0, q4_0: 32 weights of 8 or 4 bits and one f16 scale. q4_1: an f16 offset too. q4_k, q5_k: 256 weights of 4 or 5
+// bits, every 32 with a scale and an offset of their own in small multiples of two f16 numbers. q6_k: 256 of 6 bits,
+// every 16 with a scale of their own. src/format/README.md has the bytes.
+inline constexpr std::array<DtypeInfo, 9> kDtypes = {{{"f32", 1, 4},
+                                                      {"f16", 1, 2},
+                                                      {"bf16", 1, 2},
+                                                      {"q8_0", 32, 34},
+                                                      {"q4_0", 32, 18},
+                                                      {"q4_1", 32, 20},
+                                                      {"q4_k", 256, 148},
+                                                      {"q5_k", 256, 180},
+                                                      {"q6_k", 256, 210}}};
 
 inline constexpr const DtypeInfo& dtype_info(Dtype dtype) { return kDtypes[static_cast<size_t>(dtype)]; }
 

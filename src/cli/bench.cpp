@@ -40,7 +40,8 @@ void define(Parser& parser, BenchCommand& o) {
   parser.list("--shape", o.shapes,
               "random weights of a shape in place of a model: " + joined(bench_shapes(), ", ", &BenchShape::name));
   parser.list("--dtype", o.dtypes,
-              "kinds of the random weights: f32, f16, bf16, q8_0, q4_0; each model is made once [default: f32]");
+              "kinds of the random weights: " + joined(kDtypes, ", ", &DtypeInfo::name) +
+                  "; each model is made once [default: f32]");
   parser.list("--kv-dtype", o.kv_dtypes, "kinds that keys and values are kept in: f32, f16, bf16 [default: f32]");
   parser.list("-p,--prompt", o.prompts, "tokens of the prompt [default: 512]");
   parser.option("-n,--new-tokens", "N", o.decode, "tokens decoded one at a time [default: 128]");

@@ -1,10 +1,12 @@
 // convert.cpp: the list of importers, and opening a model whatever it is.
 #include "convert/convert.h"
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 
 #include "base/json.h"
+#include "base/number_text.h"
 #include "convert/importers.h"
 #include "convert/sniff.h"
 #include "convert/stored.h"
@@ -24,6 +26,7 @@ constexpr Importer kImporters[] = {
     {"pytorch", "a nanoGPT or minGPT checkpoint of PyTorch (.pt)", convert::is_nanogpt, convert::read_nanogpt, true},
     {"tensorflow", "OpenAI's GPT-2 folder (hparams.json, model.ckpt.index)", convert::is_tf_gpt2,
      convert::read_tf_gpt2},
+    {"gguf", "a GGUF file", convert::is_gguf, convert::read_gguf},
     {"llm.c", "an llm.c model", convert::is_llmc, convert::read_llmc},
     {"llama2.c", "a llama2.c model", convert::is_llama2c, convert::read_llama2c},
 };
@@ -100,12 +103,15 @@ ModelFile open_any_model(const std::string& path, const ImportOptions& options) 
     if (fs::path(path).extension() == kModelFileExtension || convert::as_text(file->bytes()).starts_with(kModelMagic))
       return ModelFile::open(path);
   }
+  const auto start = std::chrono::steady_clock::now();
   const ModelDraft draft = import_checkpoint(path, options);
+  ModelFile file = write_model_in_memory(draft, path);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   const std::string vocab = options.vocab_dir.empty() ? "" : " --vocab " + options.vocab_dir;
-  convert::say(options.note, path + " is converted in memory each time; once and for all: ordinal convert " + path +
-                                 " " + fs::path(short_name(path)).stem().string() + std::string(kModelFileExtension) +
-                                 vocab);
-  return write_model_in_memory(draft, path);
+  convert::say(options.note, path + " was converted in memory, in " + fixed(taken.count(), 1) +
+                                 " s, as it is each time; once and for all: ordinal convert " + path + " " +
+                                 fs::path(short_name(path)).stem().string() + std::string(kModelFileExtension) + vocab);
+  return file;
 }
 
 namespace convert {

@@ -13,10 +13,10 @@ namespace {
 constexpr size_t kMostTrained = 256;  // position specs, as a model file holds
 
 // Kinds of models that are no plain decoders, by a setting that only they have.
-struct OtherKind {
+struct OtherModel {
   std::string_view key, name;
 };
-constexpr OtherKind kOtherKinds[] = {
+constexpr OtherModel kOtherModels[] = {
     {"num_experts", "a mixture of experts"},       {"num_local_experts", "a mixture of experts"},
     {"n_routed_experts", "a mixture of experts"},  {"moe_num_experts", "a mixture of experts"},
     {"state_size", "a state-space model"},         {"ssm_cfg", "a state-space model"},
@@ -43,7 +43,7 @@ bool names_gpt2(const Json* architectures) {
 const Family& family_of(Settings& settings, const Json& config) {
   const std::string& name = settings.document();
   const Json* type = settings.take("model_type");
-  for (const OtherKind& kind : kOtherKinds)
+  for (const OtherModel& kind : kOtherModels)
     if (const Json* value = find(config, kind.key); value != nullptr && value->raw() != "0")
       throw Error("the model in " + name + " is " + std::string(kind.name) + ", which the engine does not run",
                   "a decoder-only Transformer", std::string(kind.key) + ": " + shown(*value));

@@ -19,6 +19,9 @@ ModelDraft read_tf_gpt2(const std::string& path, const ImportOptions& options);
 bool is_llmc(const std::string& path);
 ModelDraft read_llmc(const std::string& path, const ImportOptions& options);
 
+bool is_gguf(const std::string& path);
+ModelDraft read_gguf(const std::string& path, const ImportOptions& options);
+
 bool is_llama2c(const std::string& path);
 ModelDraft read_llama2c(const std::string& path, const ImportOptions& options);
 

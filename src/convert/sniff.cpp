@@ -32,6 +32,7 @@ constexpr Signature kSignatures[] = {
     {"\x80\x04", "a Python pickle, but not one of torch.save", kSaveWithTorch},
     {"\x80\x05", "a Python pickle, but not one of torch.save", kSaveWithTorch},
     {"version https://git-lfs", "a git-lfs pointer, which stands for the file until it is fetched", "git lfs pull"},
+    {"GGUF", "a GGUF file", "give the file itself, not a folder"},
     {"ggjt", "a ggml model of the time before GGUF", "start from the original checkpoint"},
     {"tjgg", "a ggml model of the time before GGUF", "start from the original checkpoint"},
     {"lmgg", "a ggml model of the time before GGUF", "start from the original checkpoint"},
@@ -62,19 +63,6 @@ bool is_printable(std::string_view text) {
     const auto byte = static_cast<unsigned char>(c);
     return byte >= 0x20 || byte == '\n' || byte == '\r' || byte == '\t';
   });
-}
-
-Likeness gguf_likeness(std::span<const std::byte> bytes) {
-  if (bytes.size() < 8) return {"the start of a GGUF file, too short to hold its header", std::string(kDownloadAgain)};
-  const uint32_t version = read_u32(bytes, 4);
-  if (version >= 1 && version <= 3)
-    return {"a GGUF file of version " + std::to_string(version) + "; GGUF is not supported yet",
-            "convert from the Hugging Face folder it was made from"};
-  if (const uint32_t swapped = __builtin_bswap32(version); swapped >= 1 && swapped <= 0xffff)
-    return {"a GGUF file of version " + std::to_string(swapped) + " in big-endian byte order",
-            "a little-endian file; GGUF is not supported yet in any case"};
-  return {"a GGUF file of unknown version " + std::to_string(version) + " (1 to 3 exist)",
-          "convert from the Hugging Face folder it was made from"};
 }
 
 // Formats that begin with a number instead of text.
@@ -155,7 +143,6 @@ Likeness likeness(std::span<const std::byte> bytes) {
   std::string_view head = as_text(bytes.first(std::min<size_t>(bytes.size(), 4096)));
   for (const Signature& signature : kSignatures)
     if (head.starts_with(signature.begins)) return {std::string(signature.what), std::string(signature.suggestion)};
-  if (head.starts_with("GGUF")) return gguf_likeness(bytes);
   if (const Likeness unmarked = unmarked_likeness(head); !unmarked.what.empty()) return unmarked;
   if (begins_with_html(head)) return {"a web page (HTML)", std::string(kDownloadAgain)};
   if (bytes.size() < 28)

@@ -20,8 +20,8 @@ namespace {
 constexpr std::string_view kTableMagic = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
 constexpr size_t kFooterBytes = 48, kBlockTailBytes = 5;
 // Names share their beginnings, so that a small file can spell many long ones: both are bounded.
-constexpr size_t kMostIndexBytes = size_t{4} << 20, kMostNameBytes = 256;
-constexpr uint64_t kMostShards = 1024;
+constexpr size_t kMostIndexBytes = size_t{4} << 20, kMostTensorNameBytes = 256;
+constexpr uint64_t kMostTableShards = 1024;
 constexpr size_t kMostTfDimensions = 8;
 
 struct TfKind {
@@ -33,9 +33,9 @@ constexpr TfKind kTfKinds[] = {{1, "F32", 4}, {2, "F64", 8},   {3, "I32", 4},
                                {9, "I64", 8}, {14, "BF16", 2}, {19, "F16", 2}};
 
 // Bytes from the front. Whatever is cut short or too large is an Error.
-class Cursor {
+class TableCursor {
  public:
-  Cursor(std::string_view bytes, const std::string& path) : bytes_(bytes), path_(path) {}
+  TableCursor(std::string_view bytes, const std::string& path) : bytes_(bytes), path_(path) {}
 
   bool at_end() const { return bytes_.empty(); }
   std::string_view take(uint64_t count) {
@@ -77,7 +77,7 @@ struct Field {
 
 // Calls `visit` for each field of a protobuf message.
 void for_each_field(std::string_view message, const std::string& path, const std::function<void(const Field&)>& visit) {
-  Cursor cursor(message, path);
+  TableCursor cursor(message, path);
   while (!cursor.at_end()) {
     const uint64_t tag = cursor.varint();
     Field field{.number = tag >> 3, .bytes = {}};
@@ -106,14 +106,14 @@ class Table {
   }
 
   void for_each(const std::function<void(std::string_view key, std::string_view value)>& visit) {
-    Cursor footer(bytes_.substr(bytes_.size() - kFooterBytes), path_);
+    TableCursor footer(bytes_.substr(bytes_.size() - kFooterBytes), path_);
     footer.varint();  // where a block about blocks is, and its size; nothing in it is needed
     footer.varint();
     const std::string_view blocks = next_block(footer, bytes_.size() - kFooterBytes);
     uint64_t end = 0;  // blocks lie one after another, so that none is read twice
     std::string last;
     for_each_in_block(blocks, [&](std::string_view, std::string_view handle) {
-      Cursor cursor(handle, path_);
+      TableCursor cursor(handle, path_);
       const std::string_view block = next_block(cursor, bytes_.size() - kFooterBytes);
       const auto begin = static_cast<uint64_t>(block.data() - bytes_.data());
       if (begin < end) throw Error(path_ + " is damaged", "blocks one after another", "blocks that overlap");
@@ -131,11 +131,11 @@ class Table {
 
  private:
   // The block that the cursor says where to find, in the first `limit` bytes.
-  std::string_view next_block(Cursor& cursor, uint64_t limit) const {
+  std::string_view next_block(TableCursor& cursor, uint64_t limit) const {
     const uint64_t offset = cursor.varint(), size = cursor.varint();
     if (offset > limit || limit - offset < kBlockTailBytes || size > limit - offset - kBlockTailBytes) cursor.fail();
     const std::string_view block = bytes_.substr(offset, size);
-    Cursor tail(bytes_.substr(offset + size, kBlockTailBytes), path_);
+    TableCursor tail(bytes_.substr(offset + size, kBlockTailBytes), path_);
     if (const uint64_t compression = tail.fixed(1); compression != 0)
       throw Error(path_ + " has compressed blocks", "blocks as they are, as TensorFlow writes them",
                   "compression " + std::to_string(compression));
@@ -147,14 +147,15 @@ class Table {
 
   void for_each_in_block(std::string_view block,
                          const std::function<void(std::string_view key, std::string_view value)>& visit) const {
-    if (block.size() < 4) Cursor({}, path_).fail();
-    const uint64_t restarts = Cursor(block.substr(block.size() - 4), path_).fixed(4);
-    if (restarts > block.size() / 4 - 1) Cursor({}, path_).fail();
-    Cursor cursor(block.substr(0, block.size() - 4 * (restarts + 1)), path_);
+    if (block.size() < 4) TableCursor({}, path_).fail();
+    const uint64_t restarts = TableCursor(block.substr(block.size() - 4), path_).fixed(4);
+    if (restarts > block.size() / 4 - 1) TableCursor({}, path_).fail();
+    TableCursor cursor(block.substr(0, block.size() - 4 * (restarts + 1)), path_);
     std::string key;
     while (!cursor.at_end()) {
       const uint64_t shared = cursor.varint(), unshared = cursor.varint(), value_bytes = cursor.varint();
-      if (shared > key.size() || unshared > kMostNameBytes - std::min<uint64_t>(shared, kMostNameBytes)) cursor.fail();
+      if (shared > key.size() || unshared > kMostTensorNameBytes - std::min<uint64_t>(shared, kMostTensorNameBytes))
+        cursor.fail();
       key.resize(shared);
       key += cursor.take(unshared);
       visit(key, cursor.take(value_bytes));
@@ -214,8 +215,8 @@ uint64_t read_shard_count(std::string_view message, const std::string& path) {
   if (order != 0)
     throw Error(path + " was written on a machine of another byte order", "little-endian", "big-endian",
                 "save it again on a little-endian machine");
-  if (shards < 1 || shards > kMostShards)
-    throw Error(path + " has a number of files that no checkpoint has", "1 to " + std::to_string(kMostShards),
+  if (shards < 1 || shards > kMostTableShards)
+    throw Error(path + " has a number of files that no checkpoint has", "1 to " + std::to_string(kMostTableShards),
                 std::to_string(shards));
   return shards;
 }

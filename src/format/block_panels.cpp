@@ -2,133 +2,153 @@
 #include "format/block_panels.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
+#include <type_traits>
+#include <vector>
 
-#include "ordinal/error.h"
+#include "format/block_kinds.h"
 
 namespace ordinal {
 namespace {
 
-constexpr int64_t kBlock = 32;  // numbers that share a scale
+constexpr int64_t kMostItems = 256;  // weights of a block
+constexpr int64_t kMostBytes = 256;
 
-// A block of one row: its scale in f16 and its whole multiples.
-struct Rounded {
-  uint16_t scale = 0;
-  float multiples[kBlock] = {};
-  float squared_error = 0;
+// Where the multiple of weight i of a stretch begins: byte and bit, for the lower four bits and for those above.
+struct CodePlace {
+  int byte, shift, upper_byte, upper_shift;
 };
 
-// The multiples of `wanted` (as f16 has it) nearest to x, within [low, high]. x is filled up with zeros.
-Rounded round_block(const float* x, float wanted, float low, float high) {
-  Rounded r;
-  r.scale = f32_to_f16(wanted);
-  const float scale = f16_to_f32(r.scale);
-  const float inverse = scale == 0 ? 0 : 1 / scale;
-  float errors[kBlock];
-  for (int i = 0; i < kBlock; ++i) {
-    const float whole = (x[i] * inverse + 12582912.0f) - 12582912.0f;  // 1.5 * 2^23: to the nearest, ties to even
-    r.multiples[i] = whole < low ? low : whole > high ? high : whole;
-    errors[i] = x[i] - scale * r.multiples[i];
+CodePlace place_of(int bits, int i) {
+  const int upper = i / 4 * (bits - 4);
+  return {i % 16, i < 16 ? 0 : 4, 16 + upper / 8 * 4 + i % 4, upper % 8};
+}
+
+// Calls visit(at, width) for every cell of a block: `width` bytes that stay together, `at` bytes into a row's block. In
+// a panel's block the cells of 32 rows lie side by side, the first at 32 * at.
+template <class Visit>
+void for_each_cell(const BlockKind& kind, const Visit& visit) {
+  for (int at = 0; at < kind.head_bytes(); at += 2) visit(at, std::integral_constant<int, 2>());
+  for (int s = 0, at = kind.head_bytes(); s < kind.stretches; ++s, at += kind.stretch_bytes()) {
+    const int codes = kind.scales + kind.offsets;
+    for (int i = 0; i < codes; ++i) visit(at + i, std::integral_constant<int, 1>());
+    for (int i = codes; i < kind.stretch_bytes(); i += 4) visit(at + i, std::integral_constant<int, 4>());
   }
-  for (const float error : errors) r.squared_error += error * error;
-  return r;
-}
-
-// The number of largest magnitude, sign and all.
-float extreme_of(const float* x) {
-  float found = 0;
-  for (int i = 0; i < kBlock; ++i) found = std::abs(x[i]) > std::abs(found) ? x[i] : found;
-  return found;
-}
-
-Rounded round_q8(const float* x) { return round_block(x, std::abs(extreme_of(x)) / 127.0f, -127, 127); }
-
-// The scale that fits given multiples best: sum(x q) / sum(q q).
-float refitted(const float* x, const Rounded& r) {
-  float product = 0, square = 0;
-  for (int i = 0; i < kBlock; ++i) {
-    product += x[i] * r.multiples[i];
-    square += r.multiples[i] * r.multiples[i];
-  }
-  return square == 0 ? 0 : product / square;
-}
-
-Rounded round_q4(const float* x) {
-  const float extreme = extreme_of(x);
-  Rounded best = round_block(x, extreme / -8.0f, -8, 7);
-  for (int step = 0; step < 9; ++step) {
-    Rounded candidate = round_block(x, extreme / (-8.6f + 0.4f * static_cast<float>(step)), -8, 7);
-    for (int round = 0; round < 2; ++round) {
-      if (candidate.squared_error < best.squared_error) best = candidate;
-      candidate = round_block(x, refitted(x, candidate), -8, 7);
-    }
-  }
-  return best;
-}
-
-// The kind, which must be one of blocks.
-const DtypeInfo& block_info(Dtype dtype) {
-  const DtypeInfo& info = dtype_info(dtype);
-  if (info.block_items != kBlock)
-    throw Error("only block kinds are packed in blocks", "q8_0 or q4_0", std::string(info.name));
-  return info;
-}
-
-// The byte of a block that holds number i of a lane: all of it, or with 4 bits its lower half for i < 16.
-int64_t byte_of(bool four_bits, int64_t lane, int64_t i) {
-  const int64_t group = i / 4;
-  return 2 * kPanelLanes + ((four_bits ? group % 4 : group) * kPanelLanes + lane) * 4 + i % 4;
 }
 
 }  // namespace
 
-double pack_block_panel(Dtype dtype, const float* rows, int64_t count, int64_t k, std::byte* panel) {
-  const bool four_bits = dtype == Dtype::q4_0;
-  const int64_t block_bytes = block_info(dtype).block_bytes * kPanelLanes, blocks = (k + kBlock - 1) / kBlock;
-  double squared_error = 0;
-  for (int64_t b = 0; b < blocks; ++b) {
-    std::byte* block = panel + b * block_bytes;
-    // Numbers of 4 bits are stored 8 higher: a number that stands for nothing is 8 in both halves of its byte.
-    std::memset(block, 0, static_cast<size_t>(block_bytes));
-    if (four_bits) std::memset(block + 2 * kPanelLanes, 0x88, static_cast<size_t>(block_bytes - 2 * kPanelLanes));
-    const int64_t n = std::min(kBlock, k - b * kBlock);
-    for (int64_t lane = 0; lane < count; ++lane) {
-      float x[kBlock] = {};
-      std::copy_n(rows + lane * k + b * kBlock, n, x);
-      const Rounded r = four_bits ? round_q4(x) : round_q8(x);
-      squared_error += r.squared_error;
-      std::memcpy(block + 2 * lane, &r.scale, 2);
-      for (int64_t i = 0; i < n; ++i) {
-        std::byte& at = block[byte_of(four_bits, lane, i)];
-        const int multiple = static_cast<int>(r.multiples[i]);
-        const auto stored = static_cast<uint8_t>(four_bits ? multiple + 8 : multiple);
-        if (!four_bits)
-          at = std::byte{stored};
-        else if (i < kBlock / 2)
-          at = (at & std::byte{0xf0}) | std::byte{stored};
-        else
-          at = (at & std::byte{0x0f}) | (std::byte{stored} << 4);
-      }
-    }
+void block_weights(const BlockNumbers& block, int64_t items, float* out) {
+  const float d = f16_to_f32(block.d), o = f16_to_f32(block.o);
+  for (int64_t i = 0, part = 0; i < items; ++part) {
+    const float scale = d * static_cast<float>(block.scales[part]);
+    const float offset = o * static_cast<float>(block.offsets[part]);
+    for (const int64_t stop = std::min(items, i + block.per_scale); i < stop; ++i)
+      out[i] = scale * static_cast<float>(block.multiples[i]) + offset;
   }
+}
+
+void write_block(Dtype dtype, const BlockNumbers& numbers, std::byte* block) {
+  const BlockKind& kind = block_kind(dtype);
+  std::memset(block, 0, static_cast<size_t>(dtype_info(dtype).block_bytes));
+  std::memcpy(block, &numbers.d, 2);
+  if (kind.halves == 2) std::memcpy(block + 2, &numbers.o, 2);
+  std::byte* at = block + kind.head_bytes();
+  for (int s = 0; s < kind.stretches; ++s) {
+    for (int i = 0; i < kind.scales; ++i) *at++ = static_cast<std::byte>(numbers.scales[s * kind.scales + i]);
+    for (int i = 0; i < kind.offsets; ++i) *at++ = static_cast<std::byte>(numbers.offsets[s * kind.offsets + i]);
+    const int8_t* multiples = numbers.multiples + kPanelLanes * s;
+    for (int i = 0; i < kPanelLanes; ++i) {
+      const auto code = static_cast<uint8_t>(multiples[i] + kind.zero);
+      if (kind.bits == 8) {
+        at[i] = std::byte{code};
+        continue;
+      }
+      const CodePlace place = place_of(kind.bits, i);
+      at[place.byte] |= std::byte(code & 15) << place.shift;
+      if (kind.bits > 4) at[place.upper_byte] |= std::byte(code >> 4) << place.upper_shift;
+    }
+    at += 4 * kind.bits;
+  }
+}
+
+BlockNumbers read_block(Dtype dtype, const std::byte* block) {
+  const BlockKind& kind = block_kind(dtype);
+  BlockNumbers numbers;
+  std::memcpy(&numbers.d, block, 2);
+  if (kind.halves == 2) std::memcpy(&numbers.o, block + 2, 2);
+  if (kind.scales > 1) numbers.per_scale = static_cast<int>(kPanelLanes) / kind.scales;
+  const std::byte* at = block + kind.head_bytes();
+  for (int s = 0; s < kind.stretches; ++s) {
+    for (int i = 0; i < kind.scales; ++i) numbers.scales[s * kind.scales + i] = static_cast<int8_t>(*at++);
+    for (int i = 0; i < kind.offsets; ++i) numbers.offsets[s * kind.offsets + i] = static_cast<int8_t>(*at++);
+    int8_t* multiples = numbers.multiples + kPanelLanes * s;
+    for (int i = 0; i < kPanelLanes; ++i) {
+      if (kind.bits == 8) {
+        multiples[i] = static_cast<int8_t>(at[i]);
+        continue;
+      }
+      const CodePlace place = place_of(kind.bits, i);
+      int code = static_cast<int>(at[place.byte] >> place.shift) & 15;
+      if (kind.bits > 4)
+        code |= (static_cast<int>(at[place.upper_byte] >> place.upper_shift) & ((1 << (kind.bits - 4)) - 1)) << 4;
+      multiples[i] = static_cast<int8_t>(code - kind.zero);
+    }
+    at += 4 * kind.bits;
+  }
+  return numbers;
+}
+
+void join_block_panel(Dtype dtype, const std::byte* rows, int64_t count, int64_t k, std::byte* panel) {
+  const BlockKind& kind = block_kind(dtype);
+  const auto [name, items, block_bytes] = dtype_info(dtype);
+  const int64_t blocks = (k + items - 1) / items;
+  std::byte nothing[kMostBytes];
+  BlockNumbers zeros;
+  zeros.o = 0;
+  write_block(dtype, zeros, nothing);
+  for (int64_t b = 0; b < blocks; ++b, panel += block_bytes * kPanelLanes)
+    for (int64_t lane = 0; lane < kPanelLanes; ++lane) {
+      const std::byte* block = lane < count ? rows + (lane * blocks + b) * block_bytes : nothing;
+      for_each_cell(
+          kind, [&](int at, auto width) { std::memcpy(panel + at * kPanelLanes + lane * width, block + at, width); });
+    }
+}
+
+double pack_block_panel(Dtype dtype, const float* rows, int64_t count, int64_t k, std::byte* panel) {
+  const BlockKind& kind = block_kind(dtype);
+  const auto [name, items, block_bytes] = dtype_info(dtype);
+  const int64_t blocks = (k + items - 1) / items;
+  std::vector<std::byte> packed(static_cast<size_t>(count * blocks * block_bytes));
+  double squared_error = 0;
+  for (int64_t row = 0; row < count; ++row)
+    for (int64_t b = 0; b < blocks; ++b) {
+      const int64_t n = std::min(items, k - b * items);
+      float x[kMostItems] = {}, back[kMostItems];
+      std::copy_n(rows + row * k + b * items, n, x);
+      BlockNumbers numbers = kind.round(x);
+      std::fill(numbers.multiples + n, numbers.multiples + items, int8_t{0});
+      write_block(dtype, numbers, packed.data() + (row * blocks + b) * block_bytes);
+      block_weights(numbers, n, back);
+      float error = 0;
+      for (int64_t i = 0; i < n; ++i) error += (x[i] - back[i]) * (x[i] - back[i]);
+      squared_error += error;
+    }
+  join_block_panel(dtype, packed.data(), count, k, panel);
   return squared_error;
 }
 
 void unpack_block_panel(Dtype dtype, const std::byte* panel, int64_t k, int64_t first, int64_t count, float* rows) {
-  const bool four_bits = dtype == Dtype::q4_0;
-  const int64_t block_bytes = block_info(dtype).block_bytes * kPanelLanes;
+  const BlockKind& kind = block_kind(dtype);
+  const auto [name, items, block_bytes] = dtype_info(dtype);
+  std::byte block[kMostBytes];
   for (int64_t row = 0; row < count; ++row)
-    for (int64_t start = 0; start < k; start += kBlock) {
-      const std::byte* block = panel + start / kBlock * block_bytes;
-      uint16_t scale_bits = 0;
-      std::memcpy(&scale_bits, block + 2 * (first + row), 2);
-      const float scale = f16_to_f32(scale_bits);
-      for (int64_t i = 0; i < std::min(kBlock, k - start); ++i) {
-        const auto stored = static_cast<uint8_t>(block[byte_of(four_bits, first + row, i)]);
-        const int half = i < kBlock / 2 ? stored & 15 : stored >> 4;
-        rows[row * k + start + i] = scale * static_cast<float>(four_bits ? half - 8 : static_cast<int8_t>(stored));
-      }
+    for (int64_t start = 0; start < k; start += items) {
+      const std::byte* from = panel + start / items * block_bytes * kPanelLanes;
+      for_each_cell(kind, [&](int at, auto width) {
+        std::memcpy(block + at, from + at * kPanelLanes + (first + row) * width, width);
+      });
+      block_weights(read_block(dtype, block), std::min(items, k - start), rows + row * k + start);
     }
 }
 

@@ -201,29 +201,34 @@ class Writer {
       return copy_tensor(out, *source.stored, tensor);
     const int64_t rows = row_count(source), k_size = source.shape.back();
     const bool in_panels = tensor.layout == Layout::panels;
+    const bool moved = source.read_blocks && source.source_dtype == tensor.dtype;
     const size_t chunk = static_cast<size_t>((in_panels ? kRows : std::min(rows, kRows)) * k_size);
-    std::vector<float> values(chunk), panel(in_panels ? chunk : 0);
-    std::vector<std::byte> stored(chunk * sizeof(float));
+    std::vector<float> values(moved ? 0 : chunk), panel(in_panels && !moved ? chunk : 0);
+    const int64_t panel_bytes = in_panels ? tensor.part.bytes / panels_of(rows) : 0;
+    std::vector<std::byte> stored(std::max(static_cast<size_t>(panel_bytes), moved ? 0 : chunk * sizeof(float)));
+    std::vector<std::byte> blocks(moved ? static_cast<size_t>(panel_bytes) : 0);
     Checksum checksum;
     double squares = 0, squared_errors = 0;
     for (int64_t first = 0; first < rows; first += kRows) {
       const int64_t count = std::min(kRows, rows - first);
-      const auto read = std::span(values).first(static_cast<size_t>(count * k_size));
-      source.read_rows(first, count, values.data());
-      check_overflow(source, tensor.dtype, read);
-      std::span<const std::byte> bytes;
-      if (dtype_info(tensor.dtype).block_items > 1) {
-        const int64_t panel_bytes = tensor.part.bytes / panels_of(rows);
-        stored.resize(static_cast<size_t>(panel_bytes));
-        squared_errors += pack_block_panel(tensor.dtype, values.data(), count, k_size, stored.data());
-        bytes = stored;
+      const auto read = std::span(values).first(moved ? 0 : static_cast<size_t>(count * k_size));
+      std::span<const std::byte> bytes = std::span(stored).first(static_cast<size_t>(panel_bytes));
+      if (moved) {
+        source.read_blocks(first, count, blocks.data());
+        join_block_panel(tensor.dtype, blocks.data(), count, k_size, stored.data());
       } else {
-        if (in_panels) pack_panel(values.data(), count, k_size, panel.data());
-        const std::span<const float> ready = in_panels ? std::span<const float>(panel) : read;
-        narrow(tensor.dtype, ready, stored.data());
-        bytes = std::span<const std::byte>(stored).first(ready.size() *
-                                                         static_cast<size_t>(dtype_info(tensor.dtype).block_bytes));
-        if (options_.rounded) squared_errors += squared_error(tensor.dtype, ready, stored.data());
+        source.read_rows(first, count, values.data());
+        check_overflow(source, tensor.dtype, read);
+        if (dtype_info(tensor.dtype).block_items > 1) {
+          squared_errors += pack_block_panel(tensor.dtype, values.data(), count, k_size, stored.data());
+        } else {
+          if (in_panels) pack_panel(values.data(), count, k_size, panel.data());
+          const std::span<const float> ready = in_panels ? std::span<const float>(panel) : read;
+          narrow(tensor.dtype, ready, stored.data());
+          bytes = std::span<const std::byte>(stored).first(ready.size() *
+                                                           static_cast<size_t>(dtype_info(tensor.dtype).block_bytes));
+          if (options_.rounded) squared_errors += squared_error(tensor.dtype, ready, stored.data());
+        }
       }
       if (options_.rounded)
         for (const float value : read) squares += static_cast<double>(value) * value;

@@ -36,8 +36,8 @@ struct V {
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
   }
 
-  // Pairs of byte products are added in 16 bits, which saturates above 32767: with |x| on one side and w carrying the
-  // sign of x on the other, a pair is at most 2 * 127 * 127, so the sum is exact.
+  // Pairs of byte products are added in 16 bits, which saturates above 32767: with |w| on one side, up to 128, and x,
+  // within 127, carrying the sign of w on the other, a pair is at most 2 * 128 * 127, so the sum is exact.
   static I start(int32_t value) { return _mm256_set1_epi32(value); }
   static I start_q8(int32_t) { return _mm256_setzero_si256(); }
   static I load_bytes(const std::byte* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
@@ -52,11 +52,16 @@ struct V {
   }
   static I ready_q8(I w) { return w; }
   static I dot_q8(I acc, I w, I x) {
-    return add_pairs(acc, _mm256_maddubs_epi16(_mm256_abs_epi8(x), _mm256_sign_epi8(w, x)));
+    return add_pairs(acc, _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w)));
   }
-  static I dot_q4(I acc, I w, I x) { return add_pairs(acc, _mm256_maddubs_epi16(w, x)); }
-  static I low_nibbles(I a) { return _mm256_and_si256(a, _mm256_set1_epi8(15)); }
-  static I high_nibbles(I a) { return _mm256_and_si256(_mm256_srli_epi16(a, 4), _mm256_set1_epi8(15)); }
+  static I dot_unsigned(I acc, I w, I x) { return add_pairs(acc, _mm256_maddubs_epi16(w, x)); }
+  static I shift_left(I a, int n) { return _mm256_slli_epi16(a, n); }
+  static I shift_right(I a, int n) { return _mm256_srli_epi16(a, n); }
+  static I mask(I a, int byte) { return _mm256_and_si256(a, _mm256_set1_epi8(static_cast<char>(byte))); }
+  static I join(I a, I b) { return _mm256_or_si256(a, b); }
+  static F load_i8(const std::byte* p) {
+    return to_float(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+  }
   static F to_float(I a) { return _mm256_cvtepi32_ps(a); }
   static float largest_lane(F a) {
     __m128 b = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));

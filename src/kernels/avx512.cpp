@@ -55,9 +55,14 @@ struct V {
   }
   static I ready_q8(I w) { return _mm512_xor_si512(w, _mm512_set1_epi8(-128)); }
   static I dot_q8(I acc, I w, I x) { return _mm512_dpbusd_epi32(acc, w, x); }
-  static I dot_q4(I acc, I w, I x) { return _mm512_dpbusd_epi32(acc, w, x); }
-  static I low_nibbles(I a) { return _mm512_and_si512(a, _mm512_set1_epi8(15)); }
-  static I high_nibbles(I a) { return _mm512_and_si512(_mm512_srli_epi16(a, 4), _mm512_set1_epi8(15)); }
+  static I dot_unsigned(I acc, I w, I x) { return _mm512_dpbusd_epi32(acc, w, x); }
+  static I shift_left(I a, int n) { return _mm512_slli_epi16(a, static_cast<unsigned>(n)); }
+  static I shift_right(I a, int n) { return _mm512_srli_epi16(a, static_cast<unsigned>(n)); }
+  static I mask(I a, int byte) { return _mm512_and_si512(a, _mm512_set1_epi8(static_cast<char>(byte))); }
+  static I join(I a, I b) { return _mm512_or_si512(a, b); }
+  static F load_i8(const std::byte* p) {
+    return to_float(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  }
   static F to_float(I a) { return _mm512_cvtepi32_ps(a); }
   static float largest_lane(F a) { return _mm512_reduce_max_ps(a); }
   static float sum_of_lanes(F a) { return _mm512_reduce_add_ps(a); }

@@ -64,15 +64,24 @@ struct V {
       for (int byte = 0; byte < 4; ++byte) acc.lane[i] += signed_byte(w.lane[i], byte) * signed_byte(x.lane[i], byte);
     return acc;
   }
-  static I dot_q4(I acc, I w, I x) { return dot_q8(acc, w, x); }  // 0 .. 15 is the same signed
-  static I low_nibbles(I a) {
-    for (int32_t& lane : a.lane) lane &= 0x0f0f0f0f;
+  static I dot_unsigned(I acc, I w, I x) { return dot_q8(acc, w, x); }  // 0 .. 127 is the same signed
+  static I shift_left(I a, int n) {
+    for (int32_t& lane : a.lane) lane = static_cast<int32_t>(static_cast<uint32_t>(lane) << n);
     return a;
   }
-  static I high_nibbles(I a) {
-    for (int32_t& lane : a.lane) lane = (lane >> 4) & 0x0f0f0f0f;
+  static I shift_right(I a, int n) {
+    for (int32_t& lane : a.lane) lane = static_cast<int32_t>(static_cast<uint32_t>(lane) >> n);
     return a;
   }
+  static I mask(I a, int byte) {
+    for (int32_t& lane : a.lane) lane &= 0x01010101 * byte;
+    return a;
+  }
+  static I join(I a, I b) {
+    for (int i = 0; i < kWidth; ++i) a.lane[i] |= b.lane[i];
+    return a;
+  }
+  static F load_i8(const std::byte* p) { LANES(static_cast<float>(static_cast<int8_t>(p[i]))); }
   static F to_float(I a) { LANES(static_cast<float>(a.lane[i])); }
   static float largest_lane(F a) {
     float largest = a.lane[0];

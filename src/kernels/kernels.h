@@ -20,7 +20,7 @@ struct PanelProduct {
   int64_t x_stride = 0;             // numbers from one row of x, or of x_bytes, to the next
   const int8_t* x_bytes = nullptr;  // [m, B * 32], block kinds only
   const float* x_scales = nullptr;  // [m, B], x_stride / 32 from one row to the next
-  const int32_t* x_sums = nullptr;  // [m, B]: sums of the bytes of a block; the same stride
+  const int32_t* x_sums = nullptr;  // [m, B, 2]: sums of the bytes of each half of a block
   int64_t m = 0;
   const std::byte* panels = nullptr;
   int64_t panel_stride = 0;  // bytes from one panel to the next
@@ -36,7 +36,7 @@ struct Kernels {
   bool (*runs_here)();                                   // whether this processor has the instructions
   void (*product[kDtypes.size()])(const PanelProduct&);  // by Dtype
 
-  // Rounds x [k] to 8 bits a number, one scale and the sum of the bytes for every 32 of them.
+  // Rounds x [k] to 8 bits a number, one scale for every 32 of them, the sum of the bytes for every 16.
   void (*quantize)(const float* x, int64_t k, int8_t* bytes, float* scales, int32_t* sums);
 
   // For `ordinal bench`: f32 multiply-adds, and the integer dots of the block kinds, on registers alone. They return

@@ -180,7 +180,8 @@ int64_t multiply_add_peak(int64_t rounds, float* sum) {
 constexpr Kernels make_table(const char* name, bool (*runs_here)()) {
   return {name,
           runs_here,
-          {product<LoadF32>, product<LoadF16>, product<LoadBf16>, quant_product<BlockQ8>, quant_product<BlockQ4>},
+          {product<LoadF32>, product<LoadF16>, product<LoadBf16>, quant_product<BlockQ8>, quant_product<BlockQ4>,
+           quant_product<BlockQ4One>, quant_product<BlockQ4K>, quant_product<BlockQ5K>, quant_product<BlockQ6K>},
           quantize,
           multiply_add_peak,
           integer_peak,

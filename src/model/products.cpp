@@ -30,12 +30,12 @@ void round_rows(int n_threads, Rows x, RoundedRows& rounded) {
   if (rounded.scales.size() < count) {
     rounded.bytes.resize(count * 32);
     rounded.scales.resize(count);
-    rounded.sums.resize(count);
+    rounded.sums.resize(count * 2);
   }
   parallel_for(x.rows < 8 ? 1 : n_threads, x.rows, [&](int64_t r, int) {
     const int64_t first = r * blocks;
     kernels().quantize(x[r].data(), x.cols, rounded.bytes.data() + first * 32, rounded.scales.data() + first,
-                       rounded.sums.data() + first);
+                       rounded.sums.data() + first * 2);
   });
 }
 
@@ -72,7 +72,7 @@ void RoundedRows::reserve(int64_t rows, int64_t cols) {
   const size_t blocks = static_cast<size_t>(rows * ((cols + 31) / 32));
   bytes.reserve(blocks * 32);
   scales.reserve(blocks);
-  sums.reserve(blocks);
+  sums.reserve(blocks * 2);
 }
 
 void matmul(int n_threads, Rows x, std::initializer_list<Product> products, RoundedRows& rounded) {

@@ -207,6 +207,46 @@ std::string llama2c_file(const ModelDraft& draft, int version) {
   return file;
 }
 
+namespace {
+std::string gguf_string(const std::string& text) { return le64(text.size()) + text; }
+}  // namespace
+
+std::string gguf_key(const std::string& name, int64_t value) { return gguf_string(name) + le32(4) + le32(value); }
+std::string gguf_text_key(const std::string& name, const std::string& value) {
+  return gguf_string(name) + le32(8) + gguf_string(value);
+}
+
+std::string gguf_file(const ModelDraft& draft, const GgufOptions& options) {
+  const ordinal::ModelConfig& config = draft.config;
+  std::vector<std::string> keys = {
+      gguf_text_key("general.architecture", "llama"),
+      gguf_key("llama.block_count", config.n_layers),
+      gguf_key("llama.context_length", config.max_seq_len),
+      gguf_key("llama.embedding_length", config.d_model),
+      gguf_key("llama.feed_forward_length", config.d_ff),
+      gguf_key("llama.attention.head_count", config.n_heads),
+      gguf_key("llama.attention.head_count_kv", config.n_kv_heads),
+      gguf_key("llama.attention.key_length", config.head_dim),
+      gguf_string("llama.attention.layer_norm_rms_epsilon") + le32(6) + bytes_of({config.norm_epsilon})};
+  keys.insert(keys.end(), options.more_keys.begin(), options.more_keys.end());
+
+  std::string directory, data;
+  const size_t last = std::min(draft.tensors.size(), options.first_tensor + std::min(options.n_tensors, SIZE_MAX / 2));
+  for (size_t i = options.first_tensor; i < last; ++i) {
+    const ordinal::TensorSource& tensor = draft.tensors[i];
+    data.resize((data.size() + 31) / 32 * 32, '\0');
+    directory += gguf_string(tensor.name) + le32(static_cast<int64_t>(tensor.shape.size()));
+    for (size_t d = tensor.shape.size(); d-- > 0;) directory += le64(static_cast<uint64_t>(tensor.shape[d]));
+    directory += le32(0) + le64(data.size());
+    data += bytes_of(numbers_of(draft, tensor.name));
+  }
+  std::string file = "GGUF" + le32(options.version) + le64(last - options.first_tensor) + le64(keys.size());
+  for (const std::string& key : keys) file += key;
+  file += directory;
+  file.resize((file.size() + 31) / 32 * 32, '\0');
+  return file + data;
+}
+
 ModelDraft small_gpt2() {
   RandomModel model;
   model.config = small_config();

@@ -55,6 +55,17 @@ std::string llmc_file(const ordinal::ModelDraft& draft, int version = 3, int64_t
 // A llama2.c model, legacy (version 0) or version 1.
 std::string llama2c_file(const ordinal::ModelDraft& draft, int version);
 
+// A GGUF file of the llama draft: keys, directory and F32 tensors, straight from the format's description.
+// `more_keys`: keys in bytes that are added, made by gguf_key and gguf_text_key, and how many they are.
+struct GgufOptions {
+  uint32_t version = 3;
+  std::vector<std::string> more_keys = {};
+  size_t first_tensor = 0, n_tensors = SIZE_MAX;  // of the draft's: a shard holds some of them
+};
+std::string gguf_file(const ordinal::ModelDraft& draft, const GgufOptions& options = {});
+std::string gguf_key(const std::string& name, int64_t value);  // u32
+std::string gguf_text_key(const std::string& name, const std::string& value);
+
 // Drafts that each format can hold, of odd sizes.
 ordinal::ModelDraft small_gpt2();
 ordinal::ModelDraft small_llama();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "format/page_numbers.h"
 #include "reference/random_model.h"
 #include "support.h"
 
@@ -42,14 +43,7 @@ float number_of(const TensorView& tensor, int64_t n, int64_t k) {
           {&value, 1});
     return value;
   }
-  const bool q8 = tensor.dtype == Dtype::q8_0;
-  const std::byte* block = tensor.data + (p * ((k_size + 31) / 32) + k / 32) * (q8 ? 1088 : 576);
-  const int64_t g = k % 32 / 4, at = 64 + ((q8 ? g : g % 4) * 32 + lane) * 4 + k % 4;
-  uint16_t scale = 0;
-  std::memcpy(&scale, block + 2 * lane, 2);
-  const int byte = static_cast<int>(block[at]);
-  const int weight = q8 ? static_cast<int8_t>(byte) : (g < 4 ? byte & 15 : byte >> 4) - 8;
-  return f16_to_f32(scale) * static_cast<float>(weight);
+  return page::number_of(tensor.dtype, tensor.data + p * (tensor.bytes / ((tensor.shape[0] + 31) / 32)), lane, k);
 }
 
 }  // namespace
@@ -78,7 +72,7 @@ TEST_CASE("model_draft: a file written anew is the same file, byte for byte") {
 TEST_CASE("model_draft: blocks that this program would have rounded otherwise are kept") {
   const test::Scratch scratch;
   test::Random random(5);
-  for (const Dtype dtype : {Dtype::q8_0, Dtype::q4_0}) {
+  for (const Dtype dtype : {Dtype::q8_0, Dtype::q4_0, Dtype::q4_1}) {
     write_model_file(odd_model(), scratch.path("m"), as(dtype));
     const ModelFile file = ModelFile::open(scratch.path("m"));
     ModelDraft draft = draft_of(file);

@@ -1,8 +1,9 @@
-// quant_test.cpp: the products over q8_0 and q4_0 panels against their definition in scalar code, to the bit, on every
+// quant_test.cpp: the products over panels of block kinds against their definition in scalar code, to the bit, on every
 // instruction set and for every count of rows.
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 
+#include "format/block_panels.h"
 #include "kernels/kernels.h"
 #include "support.h"
 
@@ -10,45 +11,55 @@ using namespace ordinal;
 
 namespace {
 
-// Random block panels [n, k] and the weights and scales that they stand for.
+constexpr Dtype kBlockDtypes[] = {Dtype::q8_0, Dtype::q4_0, Dtype::q4_1, Dtype::q4_k, Dtype::q5_k, Dtype::q6_k};
+
+// Random blocks of n rows, k numbers each, and the panels that they make. Scales of either sign, none and subnormal,
+// every multiple that the kind has.
 struct Blocks {
-  int64_t n, k, panels, blocks;
+  int64_t n, k, panels, blocks, items;
   Dtype dtype;
+  std::vector<BlockNumbers> numbers;  // [n, blocks]
   std::vector<std::byte> bytes;
-  std::vector<int> weights;   // [panels * 32, blocks * 32]
-  std::vector<float> scales;  // [panels * 32, blocks]
 
   Blocks(test::Random& random, int64_t rows, int64_t cols, Dtype kind)
-      : n(rows), k(cols), panels((rows + 31) / 32), blocks((cols + 31) / 32), dtype(kind) {
-    const bool four = kind == Dtype::q4_0;
-    const int64_t block_bytes = four ? 64 + 512 : 64 + 1024;
-    bytes.resize(static_cast<size_t>(panels * blocks * block_bytes));
-    weights.resize(static_cast<size_t>(panels * 32 * blocks * 32));
-    scales.resize(static_cast<size_t>(panels * 32 * blocks));
-    for (int64_t panel = 0; panel < panels; ++panel)
-      for (int64_t b = 0; b < blocks; ++b) {
-        std::byte* block = bytes.data() + (panel * blocks + b) * block_bytes;
-        for (int64_t lane = 0; lane < 32; ++lane) {
-          const int64_t row = panel * 32 + lane;
-          const uint16_t scale = row < n ? f32_to_f16(std::abs(random.normal()) * 0.01f) : uint16_t{0};
-          std::memcpy(block + lane * 2, &scale, 2);
-          scales[static_cast<size_t>(row * blocks + b)] = f16_to_f32(scale);
-          for (int64_t i = 0; i < 32; ++i) {
-            const bool inside = row < n && b * 32 + i < k;
-            const int weight = !inside ? 0
-                               : four  ? static_cast<int>(random.below(16)) - 8
-                                       : static_cast<int>(random.below(255)) - 127;
-            weights[static_cast<size_t>(row * blocks * 32 + b * 32 + i)] = weight;
-            const int64_t group = i / 4, within = i % 4;
-            if (!four) {
-              block[64 + (group * 32 + lane) * 4 + within] = static_cast<std::byte>(static_cast<int8_t>(weight));
-            } else {
-              std::byte& pair = block[64 + (group % 4 * 32 + lane) * 4 + within];
-              pair |= static_cast<std::byte>((weight + 8) << (group < 4 ? 0 : 4));
-            }
-          }
-        }
-      }
+      : n(rows), k(cols), panels((rows + 31) / 32), items(dtype_info(kind).block_items), dtype(kind) {
+    const int64_t block_bytes = dtype_info(kind).block_bytes;
+    blocks = (k + items - 1) / items;
+    std::vector<std::byte> lanes(static_cast<size_t>(panels * 32 * blocks * block_bytes));
+    for (int64_t i = 0; i < n * blocks; ++i) {
+      BlockNumbers& block = numbers.emplace_back(random_block(random));
+      // What the kind has no room for goes.
+      write_block(dtype, block, lanes.data() + i * block_bytes);
+      block = read_block(dtype, lanes.data() + i * block_bytes);
+    }
+    bytes.resize(lanes.size());
+    for (int64_t p = 0; p < panels; ++p)
+      join_block_panel(dtype, lanes.data() + p * 32 * blocks * block_bytes, std::min<int64_t>(32, n - 32 * p), k,
+                       bytes.data() + p * 32 * blocks * block_bytes);
+  }
+
+  BlockNumbers random_block(test::Random& random) const {
+    struct Multiples {
+      Dtype dtype;
+      int low, high;
+    };
+    constexpr Multiples kMultiples[] = {{Dtype::q8_0, -128, 127}, {Dtype::q4_0, -8, 7}, {Dtype::q4_1, 0, 15},
+                                        {Dtype::q4_k, 0, 15},     {Dtype::q5_k, 0, 31}, {Dtype::q6_k, -32, 31}};
+    const auto* const of = std::ranges::find(kMultiples, dtype, &Multiples::dtype);
+    const auto half = [&] {
+      const int64_t which = random.below(8);
+      return which == 0 ? uint16_t{0} : which == 1 ? uint16_t{0x8003} : f32_to_f16(random.normal() * 0.01f);
+    };
+    BlockNumbers block;
+    block.d = half();
+    block.o = half();
+    for (int i = 0; i < 16; ++i) {
+      block.scales[i] = static_cast<int8_t>(random.below(256) - 128);
+      block.offsets[i] = static_cast<int8_t>(random.below(64));
+    }
+    for (int8_t& multiple : block.multiples)
+      multiple = static_cast<int8_t>(of->low + random.below(of->high - of->low + 1));
+    return block;
   }
 };
 
@@ -61,11 +72,38 @@ struct Rounded {
 Rounded round_rows(const Kernels& table, const std::vector<float>& x, int64_t m, int64_t k) {
   const int64_t blocks = (k + 31) / 32;
   Rounded r{std::vector<int8_t>(static_cast<size_t>(m * blocks * 32)),
-            std::vector<float>(static_cast<size_t>(m * blocks)), std::vector<int32_t>(static_cast<size_t>(m * blocks))};
+            std::vector<float>(static_cast<size_t>(m * blocks)),
+            std::vector<int32_t>(static_cast<size_t>(m * blocks * 2))};
   for (int64_t row = 0; row < m; ++row)
     table.quantize(x.data() + row * k, k, r.bytes.data() + row * blocks * 32, r.scales.data() + row * blocks,
-                   r.sums.data() + row * blocks);
+                   r.sums.data() + row * blocks * 2);
   return r;
+}
+
+// One output for one row of x, in plain code: what shares a scale as an integer, in order; then the offset of every 32.
+float product_of(const Blocks& w, int64_t out, const Rounded& x, int64_t row, int64_t x_blocks) {
+  float sum = 0;
+  for (int64_t b = 0; b < x_blocks; ++b) {
+    const BlockNumbers& block = w.numbers[static_cast<size_t>(out * w.blocks + b * 32 / w.items)];
+    const int8_t* bytes = x.bytes.data() + (row * x_blocks + b) * 32;
+    const float x_scale = x.scales[static_cast<size_t>(row * x_blocks + b)];
+    const int64_t first = b * 32 % w.items;
+    int32_t x_sum = 0;
+    for (int64_t i = 0; i < 32;) {
+      const int64_t part = (first + i) / block.per_scale;
+      int32_t dot = 0;
+      for (const int64_t stop = i + std::min(block.per_scale, 32); i < stop; ++i) {
+        dot += block.multiples[first + i] * bytes[i];
+        x_sum += bytes[i];
+      }
+      const float scale = f16_to_f32(block.d) * static_cast<float>(block.scales[part]);
+      sum = std::fma(static_cast<float>(dot), scale * x_scale, sum);
+    }
+    if (block.o == BlockNumbers::kNoOffset) continue;
+    const float offset = f16_to_f32(block.o) * static_cast<float>(block.offsets[first / block.per_scale]);
+    sum = std::fma(offset, x_scale * static_cast<float>(x_sum), sum);
+  }
+  return sum;
 }
 
 TEST_CASE("kernels: the multiply-add peak does the steps that it counts") {
@@ -110,7 +148,7 @@ TEST_CASE("kernels: rounding a row to 8 bits keeps each number within half a ste
     }
     for (size_t b = 0; b < r.sums.size(); ++b) {
       int sum = 0;
-      for (size_t i = 0; i < 32; ++i) sum += r.bytes[b * 32 + i];
+      for (size_t i = 0; i < 16; ++i) sum += r.bytes[b * 16 + i];
       CHECK(sum == r.sums[b]);
     }
   }
@@ -132,9 +170,9 @@ TEST_CASE("kernels: rows of zeros, tiny and huge numbers round without overflow,
   }
 }
 
-TEST_CASE("kernels: block products are exact integers joined by one fused step a block, to the bit, on every table") {
+TEST_CASE("kernels: block products are exact integers joined by one fused step a scale, to the bit, on every table") {
   test::Random random(23);
-  for (const Dtype kind : {Dtype::q8_0, Dtype::q4_0})
+  for (const Dtype kind : kBlockDtypes)
     for (const int64_t n : {1, 31, 32, 33, 128, 161})
       for (const int64_t k : {1, 31, 32, 33, 100, 256, 767, 769, 1601})
         for (const int64_t m : {1, 2, 3, 6, 7, 13, 25, 40}) {
@@ -142,25 +180,14 @@ TEST_CASE("kernels: block products are exact integers joined by one fused step a
           const Blocks w(random, n, k, kind);
           const std::vector<float> x = random.normals(static_cast<size_t>(m * k));
           const Rounded r = round_rows(kernels(), x, m, k);
-          const int64_t width = w.panels * 32, blocks = w.blocks;
+          const int64_t width = w.panels * 32, blocks = (k + 31) / 32;
           std::vector<float> expected(static_cast<size_t>(m * width));
           for (int64_t row = 0; row < m; ++row)
-            for (int64_t out = 0; out < width; ++out) {
-              float sum = 0;
-              for (int64_t b = 0; b < blocks; ++b) {
-                int32_t dot = 0;
-                for (int64_t i = 0; i < 32; ++i)
-                  dot += w.weights[static_cast<size_t>((out * blocks + b) * 32 + i)] *
-                         r.bytes[static_cast<size_t>((row * blocks + b) * 32 + i)];
-                const float both =
-                    w.scales[static_cast<size_t>(out * blocks + b)] * r.scales[static_cast<size_t>(row * blocks + b)];
-                sum = std::fma(static_cast<float>(dot), both, sum);
-              }
-              expected[static_cast<size_t>(row * width + out)] = sum;
-            }
+            for (int64_t out = 0; out < n; ++out)
+              expected[static_cast<size_t>(row * width + out)] = product_of(w, out, r, row, blocks);
           for (const Kernels* table : available_kernels()) {
             std::vector<float> y(expected.size(), 3.0f);
-            table->product[static_cast<size_t>(kind)]({.x_stride = w.blocks * 32,
+            table->product[static_cast<size_t>(kind)]({.x_stride = blocks * 32,
                                                        .x_bytes = r.bytes.data(),
                                                        .x_scales = r.scales.data(),
                                                        .x_sums = r.sums.data(),
@@ -176,6 +203,9 @@ TEST_CASE("kernels: block products are exact integers joined by one fused step a
             CAPTURE(n);
             CAPTURE(k);
             CAPTURE(m);
+            // Past the last output lie zeros of either sign.
+            for (int64_t i = 0; i < m * width; ++i)
+              if (i % width >= n && y[static_cast<size_t>(i)] == 0) y[static_cast<size_t>(i)] = 0;
             REQUIRE(test::same_bits(y, expected));
           }
         }

@@ -83,7 +83,10 @@ inline void import_everything(const std::string& path, const ordinal::ImportOpti
       const int64_t rows = tensor.shape.size() == 2 ? tensor.shape[0] : 1;
       std::vector<float> block(static_cast<size_t>(tensor.shape.back() * 32));
       for (int64_t first = 0; first < rows; first += 32)
-        tensor.read_rows(first, rows - first < 32 ? rows - first : 32, block.data());
+        tensor.read_rows(first, std::min<int64_t>(rows - first, 32), block.data());
+      // Blocks are never longer than the floats they stand for.
+      for (int64_t first = 0; first < rows && tensor.read_blocks; first += 32)
+        tensor.read_blocks(first, std::min<int64_t>(rows - first, 32), reinterpret_cast<std::byte*>(block.data()));
     }
   });
 }

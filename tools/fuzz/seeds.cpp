@@ -49,6 +49,8 @@ void write_seeds(const fs::path& folder) {
     put(folder, "fuzz_pytorch", name, test::read_file(test::repository("tests/goldens/torch/") + name));
   const foreign::TfFiles tf = foreign::tf_files(gpt2);
   put(folder, "fuzz_tf_gpt2", "good", fuzz::joined({tf.sizes, tf.index, tf.data}));
+  put(folder, "fuzz_gguf", "llama", foreign::gguf_file(llama));
+  put(folder, "fuzz_gguf", "kinds", test::read_file(test::repository("tests/goldens/gguf/kinds.gguf")));
 
   const std::string vocab = R"({"a":0,"b":1,"ab":2,"Ġ":3,"Ġa":4,"<s>":5})", merges = "#version: 0.2\na b\nĠ a\n";
   put(folder, "fuzz_tokenizer_files", "tokenizer_json",

