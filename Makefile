@@ -81,7 +81,7 @@ endif
 quietly = $(if $(V),,@echo '  $(firstword $(1)) $@'; )$(1)
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-isa parity page-check sanitize thread fuzz arm64 example bench bench-peers \
+.PHONY: all demo test test-isa parity real page-check sanitize thread fuzz arm64 example bench bench-peers \
   lint lint-rules tidy each format golden pictures model study install uninstall packages clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -173,6 +173,9 @@ thread: build/packages/clang.ok  ## the tests that share work between threads, u
 	  $$run_under build/thread/tests/run -ns -tc='planted race*' 2>&1 | grep -q 'ThreadSanitizer: data race' || \
 	  { echo "the thread sanitizer did not notice the planted race" >&2; exit 1; }; \
 	  tools/run_tests.sh build/thread/tests/run $(or $(TEST_ARGS),$(sharing))
+
+real: all build/venv/real.ok  ## published models against transformers on the same GGUF files (downloads 350 MB)
+	build/venv/bin/python tools/real_models.py $(B)/ordinal
 
 parity: all build/venv/parity.ok  ## logits and ids of models of GPT-2's size against transformers
 	build/venv/bin/python tools/parity.py $(B)/ordinal
