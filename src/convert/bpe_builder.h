@@ -13,10 +13,6 @@
 
 namespace ordinal::convert {
 
-// The bytes that a printable spelling stands for, or nothing when it has a character outside the alphabet of 256:
-// bytes 33-126, 161-172 and 174-255 are spelled as themselves, the others in order as the characters from 256 on.
-std::optional<std::string> bytes_of_spelling(std::string_view spelling);
-
 // Collects pieces, then merges and special tokens, and checks each against what came before. Throws Error for ids
 // and pieces used twice, ids past the vocabulary, and merges whose pieces do not exist. `name` is the file in messages.
 class BpeBuilder {

@@ -2,7 +2,7 @@
 // handed-over vectors.
 #include <nlohmann/json.hpp>
 
-#include "convert/bpe_builder.h"
+#include "base/byte_spelling.h"
 #include "convert/tokenizer_files.h"
 #include "ordinal/tokenizer.h"
 #include "support.h"
@@ -130,15 +130,15 @@ TEST_CASE("hf tokenizer: hf-tiny-gpt2 writes ' lower newer' as its published tes
 }
 
 TEST_CASE("hf tokenizer: spelling and bytes agree for all 256") {
-  CHECK_EQ(convert::bytes_of_spelling("!~"), "!~");
-  CHECK_EQ(convert::bytes_of_spelling("\xc4\xa0"), " ");                   // U+0120
-  CHECK_EQ(convert::bytes_of_spelling("\xc4\x8a"), "\n");                  // U+010A
-  CHECK_EQ(convert::bytes_of_spelling("\xc4\x80"), std::string(1, '\0'));  // U+0100
-  CHECK_EQ(convert::bytes_of_spelling("\xc5\x83"), "\xad");                // U+0143, the last
-  CHECK_EQ(convert::bytes_of_spelling("\xc3\xbf"), "\xff");                // itself
+  CHECK_EQ(bytes_of_spelling("!~"), "!~");
+  CHECK_EQ(bytes_of_spelling("\xc4\xa0"), " ");                   // U+0120
+  CHECK_EQ(bytes_of_spelling("\xc4\x8a"), "\n");                  // U+010A
+  CHECK_EQ(bytes_of_spelling("\xc4\x80"), std::string(1, '\0'));  // U+0100
+  CHECK_EQ(bytes_of_spelling("\xc5\x83"), "\xad");                // U+0143, the last
+  CHECK_EQ(bytes_of_spelling("\xc3\xbf"), "\xff");                // itself
   for (const char* outside :
        {" ", "\n", "\x7f", "\xc2\xa0", "\xc2\xad", "\xc5\x84", "\xe2\x82\xac", "\xc4", "\xff", "a\xc4"})
-    CHECK_FALSE(convert::bytes_of_spelling(outside).has_value());
+    CHECK_FALSE(bytes_of_spelling(outside).has_value());
 }
 
 TEST_CASE("hf tokenizer: merges may be lines or pairs, the model may have more ids than pieces") {
