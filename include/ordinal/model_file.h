@@ -69,10 +69,12 @@ struct TokenizerData {
   // How a token is looked for in a text, where that differs from a special token's way.
   struct Added {
     TokenId id = -1;
+    std::string name;                     // where it is not the piece
     bool always = false;                  // also when special tokens are not asked for
     bool lstrip = false, rstrip = false;  // with the blanks beside it
     bool single_word = false;             // not within a word
     bool normalized = false;              // in the changed text, by its changed name
+    bool named_only = false;              // text becomes it in no other way
   };
   std::string kind = "none";
   std::vector<std::string> pieces;   // bytes of every id; "" for an id that stands for nothing

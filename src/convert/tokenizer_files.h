@@ -15,7 +15,7 @@ namespace ordinal::convert {
 
 // What a tokenizer is read for.
 struct Vocabulary {
-  int64_t vocab_size = 0;  // of the model: the tokenizer gets this many pieces, "" where it has none
+  int64_t vocab_size = 0;  // of the model: the tokenizer gets this many pieces, "" where it has none; 0: its own number
   TokenId bos_id = -1;     // of the model
   Note note;
 };

@@ -38,11 +38,13 @@ constexpr Words<Change> kChangeWords[] = {
 constexpr Words<Cut> kCutWords[] = {{"how", &Cut::how}, {"pattern", &Cut::pattern}};
 constexpr Truths<Cut> kCutTruths[] = {
     {"literal", &Cut::literal}, {"inverted", &Cut::inverted}, {"spelled", &Cut::spelled}};
+constexpr Words<Added> kAddedWords[] = {{"name", &Added::name}};
 constexpr Truths<Added> kAddedTruths[] = {{"always", &Added::always},
                                           {"lstrip", &Added::lstrip},
                                           {"rstrip", &Added::rstrip},
                                           {"single_word", &Added::single_word},
-                                          {"normalized", &Added::normalized}};
+                                          {"normalized", &Added::normalized},
+                                          {"named_only", &Added::named_only}};
 constexpr std::string_view kOtherFacts[] = {"eos_id", "added", "changes", "cuts", "byte_ids"};
 
 template <class Table, class Owner>
@@ -136,8 +138,9 @@ void read_tokenizer_facts(const Json& json, TokenizerData& data) {
     read_facts(item, kCutTruths, cut);
   });
   read_list(json, "added", data.added, [](const Json& item, Added& added) {
-    check_members(item, "added", {"id"}, keys_of(kAddedTruths));
+    check_members(item, "added", {"id"}, keys_of(kAddedWords, kAddedTruths));
     added.id = whole_number_32(member(item, "id"), "added");
+    read_facts(item, kAddedWords, added);
     read_facts(item, kAddedTruths, added);
   });
   if (const Json* ids = find(json, "byte_ids"))
@@ -162,6 +165,7 @@ void write_tokenizer_facts(JsonWriter& json, const TokenizerData& data) {
   });
   write_list(json, "added", data.added, [&](const Added& added) {
     json.add("id", added.id);
+    write_facts(json, kAddedWords, added);
     write_facts(json, kAddedTruths, added);
   });
   if (!data.byte_ids.empty()) json.add("byte_ids", data.byte_ids);
@@ -194,6 +198,9 @@ void check_tokenizer_facts(const TokenizerData& data, int64_t vocab_size) {
   if (data.changes.size() > kMaxSteps || data.cuts.size() > kMaxSteps)
     throw Error("a tokenizer has too many steps", "at most 64 changes and 64 cuts",
                 std::to_string(data.changes.size()) + " and " + std::to_string(data.cuts.size()));
+  for (const Added& added : data.added)
+    if (added.name.size() > kMaxStepText || utf8_end(added.name, 0) != added.name.size())
+      throw Error("the name of an added token cannot be kept", "at most 65536 bytes of UTF-8", in_quotes(added.name));
   for (const Change& change : data.changes) check_step("changes", change.what, {&change.pattern, &change.content});
   for (const Cut& cut : data.cuts) check_step("cuts", cut.how, {&cut.pattern});
 }

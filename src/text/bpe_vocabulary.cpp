@@ -21,10 +21,8 @@ namespace {
 
 // The merges as rules, checked: ids are in the vocabulary, and what stands for the result is what stands for both.
 std::vector<MergeRules::Rule> checked_rules(const TokenizerData& data) {
-  const std::vector<bool> special = special_flags(data);
-  const auto is_text = [&](TokenId id) {
-    return !special[static_cast<size_t>(id)] && id != data.unknown_id && !data.pieces[static_cast<size_t>(id)].empty();
-  };
+  const std::vector<bool> can_be_text = text_flags(data);
+  const auto is_text = [&](TokenId id) { return can_be_text[static_cast<size_t>(id)] && id != data.unknown_id; };
   std::vector<MergeRules::Rule> rules;
   rules.reserve(data.merges.size());
   for (size_t i = 0; i < data.merges.size(); ++i) {
@@ -52,11 +50,9 @@ class Vocabulary : public BpeVocabulary {
   explicit Vocabulary(const TokenizerData& data)
       : BpeVocabulary(checked_rules(data), data.pieces), unknown_(data.unknown_id), fuses_(data.fuse_unknown) {
     if (!data.ignore_merges) return;
-    const std::vector<bool> special = special_flags(data);
-    const std::vector<bool> fallback = byte_flags(data);
+    const std::vector<bool> is_text = text_flags(data);
     for (size_t i = 0; i < data.pieces.size(); ++i)
-      if (!special[i] && !fallback[i] && !data.pieces[i].empty())
-        whole_.emplace(data.pieces[i], static_cast<TokenId>(i));
+      if (is_text[i]) whole_.emplace(data.pieces[i], static_cast<TokenId>(i));
   }
 
   TokenId whole_word(std::string_view word) const override {
@@ -87,10 +83,10 @@ class Vocabulary : public BpeVocabulary {
 class ByteVocabulary final : public Vocabulary {
  public:
   explicit ByteVocabulary(const TokenizerData& data) : Vocabulary(data) {
-    const std::vector<bool> special = special_flags(data);
+    const std::vector<bool> is_text = text_flags(data);
     ids_.fill(-1);
     for (size_t i = 0; i < data.pieces.size(); ++i) {
-      if (special[i] || data.pieces[i].size() != 1) continue;
+      if (!is_text[i] || data.pieces[i].size() != 1) continue;
       TokenId& id = ids_[static_cast<unsigned char>(data.pieces[i][0])];
       if (id >= 0) {
         throw Error("a tokenizer has two tokens for one byte", "at most one",
@@ -130,11 +126,10 @@ class ByteVocabulary final : public Vocabulary {
 class CharVocabulary final : public Vocabulary {
  public:
   explicit CharVocabulary(const TokenizerData& data) : Vocabulary(data), bytes_(data.byte_ids) {
-    const std::vector<bool> special = special_flags(data);
-    const std::vector<bool> fallback = byte_flags(data);
+    const std::vector<bool> is_text = text_flags(data);
     for (size_t i = 0; i < data.pieces.size(); ++i) {
       const std::string& piece = data.pieces[i];
-      if (special[i] || fallback[i] || piece.empty() || unit_of(piece).size() != piece.size()) continue;
+      if (!is_text[i] || unit_of(piece).size() != piece.size()) continue;
       ids_.emplace(key_of(piece), static_cast<TokenId>(i));  // of two the first
     }
     has_all_bytes_ = !bytes_.empty() && std::find(bytes_.begin(), bytes_.end(), -1) == bytes_.end();

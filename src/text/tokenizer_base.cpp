@@ -166,10 +166,14 @@ std::vector<bool> special_flags(const TokenizerData& data) {
   return flags;
 }
 
-std::vector<bool> byte_flags(const TokenizerData& data) {
-  std::vector<bool> flags(data.pieces.size());
+std::vector<bool> text_flags(const TokenizerData& data) {
+  std::vector<bool> flags = special_flags(data);
+  flags.flip();
+  for (size_t i = 0; i < data.pieces.size(); ++i) flags[i] = flags[i] && !data.pieces[i].empty();
   for (const TokenId id : data.byte_ids)
-    if (id >= 0) flags[static_cast<size_t>(id)] = true;
+    if (id >= 0) flags[static_cast<size_t>(id)] = false;
+  for (const TokenizerData::Added& added : data.added)
+    if (added.named_only) flags[static_cast<size_t>(added.id)] = false;
   return flags;
 }
 

@@ -69,9 +69,9 @@ std::unique_ptr<Tokenizer> make_bytes_tokenizer(TokenizerData data);
 std::unique_ptr<Tokenizer> make_chars_tokenizer(TokenizerData data);
 std::unique_ptr<Tokenizer> make_scores_tokenizer(TokenizerData data);
 
-// Whether each id is special, by id, and whether it stands for a byte of a character without a piece.
+// Whether each id is special, by id; and whether its piece can be made from text, by merging or at once.
 std::vector<bool> special_flags(const TokenizerData& data);
-std::vector<bool> byte_flags(const TokenizerData& data);
+std::vector<bool> text_flags(const TokenizerData& data);
 
 // How errors name tokens: `token 17 'abc'`. Bytes alone are named by in_quotes() of base/words.h.
 std::string name_of_token(const TokenizerData& data, TokenId id);

@@ -34,12 +34,12 @@ std::vector<TokenId> ids_of_bytes(const TokenizerData& data) {
 class Dictionary {
  public:
   Dictionary(const TokenizerData& data, const std::vector<TokenId>& byte_ids) {
-    std::vector<bool> special = special_flags(data);
+    std::vector<bool> is_text = text_flags(data);
     for (const TokenId id : byte_ids)
-      if (id >= 0) special[static_cast<size_t>(id)] = true;
+      if (id >= 0) is_text[static_cast<size_t>(id)] = false;
     for (size_t i = 0; i < data.pieces.size(); ++i) {
       const auto id = static_cast<TokenId>(i);
-      if (!special[i] && !data.pieces[i].empty()) entries_.push_back({data.pieces[i], id});
+      if (is_text[i]) entries_.push_back({data.pieces[i], id});
     }
     std::sort(entries_.begin(), entries_.end());  // of two ids with one piece the lower is found
   }

@@ -17,8 +17,7 @@ namespace {
 
 constexpr size_t kLongestName = 1024;
 
-void check_name(const TokenizerData& data, TokenId id) {
-  const std::string& name = data.pieces[static_cast<size_t>(id)];
+void check_name(const TokenizerData& data, TokenId id, const std::string& name) {
   if (name.size() > kLongestName)
     throw Error("the name of a special token is too long", "at most 1024 bytes",
                 name_of_token(data, id) + " of " + std::to_string(name.size()) + " bytes");
@@ -70,8 +69,8 @@ std::vector<NamedToken> named_tokens(const TokenizerData& data, bool normalized,
   for (const TokenizerData::Added& added : data.added) tokens[added.id] = added;
   std::vector<NamedToken> names;
   for (const auto& [id, how] : tokens) {
-    const std::string& name = data.pieces[static_cast<size_t>(id)];
-    check_name(data, id);
+    const std::string& name = how.name.empty() ? data.pieces[static_cast<size_t>(id)] : how.name;
+    check_name(data, id, name);
     if (name.empty() || how.normalized != normalized) continue;
     names.push_back({normalized ? changes.apply(name, false).bytes : name, how});
   }
