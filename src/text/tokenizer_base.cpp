@@ -38,6 +38,8 @@ TokenizerBase::TokenizerBase(TokenizerData data, std::string_view prefix, std::s
       changes_(this->data().changes),
       names_(named_tokens(this->data(), false, changes_)),
       changed_names_(named_tokens(this->data(), true, changes_)) {
+  for (const NamedToken& token : named_tokens(this->data(), true, changes_))
+    if (token.name != piece(token.how.id)) renamed_[token.how.id] = token.name;
   struct Prefix {
     std::string_view name;
     bool (*wants)(const Stretch& stretch);
@@ -157,7 +159,9 @@ std::vector<TextToken> TokenizerBase::encode_with_offsets(std::string_view text,
 
 std::string TokenizerBase::decode_next(TokenId previous, TokenId id, bool with_special) const {
   std::string bytes = Tokenizer::decode_next(previous, id, with_special);
-  return is_special(id) || !is_first(previous, with_special) ? bytes : first_space_(std::move(bytes));
+  if (!renamed_.empty() && !bytes.empty())
+    if (const auto renamed = renamed_.find(id); renamed != renamed_.end()) bytes = renamed->second;
+  return is_first(previous, with_special) ? first_space_(std::move(bytes)) : bytes;
 }
 
 std::vector<bool> special_flags(const TokenizerData& data) {

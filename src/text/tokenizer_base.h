@@ -1,6 +1,7 @@
 // tokenizer_base.h: what every kind of tokenizer shares: names, changes of the text, the start id, spaces and offsets.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -60,6 +61,7 @@ class TokenizerBase : public Tokenizer {
   std::string (*first_space_)(std::string bytes);
   TextChanges changes_;
   SpecialNames names_, changed_names_;  // looked for before and after the text is changed
+  std::map<TokenId, std::string> renamed_;  // by a changed name, which is also what is written, as `tokenizers` does
 };
 
 // One factory per kind. Each throws Error when the data does not make a tokenizer of its kind.
