@@ -15,8 +15,7 @@ namespace {
 
 std::string from_hex_line(const std::string& line) {
   std::string bytes;
-  for (size_t i = 0; i + 1 < line.size(); i += 2)
-    bytes += static_cast<char>(std::stoi(line.substr(i, 2), nullptr, 16));
+  for (size_t i = 0; i + 1 < line.size(); i += 2) bytes += static_cast<char>(std::stoi(line.substr(i, 2), nullptr, 16));
   return bytes;
 }
 

@@ -86,8 +86,8 @@ void BpeBuilder::add_merge_line(std::string_view line) {
 
 bool BpeBuilder::has_row(const std::string& content, int64_t id) const {
   if (id < wanted_.vocab_size) return true;
-  say(wanted_.note, "the model has no row for added token " + in_quotes(content) + ", id " + std::to_string(id) +
-                        ": left out");
+  say(wanted_.note,
+      "the model has no row for added token " + in_quotes(content) + ", id " + std::to_string(id) + ": left out");
   return false;
 }
 

@@ -103,7 +103,8 @@ void for_steps(const Json* step, const char* list_key, const std::string& name, 
   if (reader.type() != "Sequence") return read(reader);
   const Json* steps = reader.find_setting(list_key);
   if (steps == nullptr || depth > 8) reader.refuse(list_key, step);
-  for (const Json& part : array(*steps, field + " in " + name)) for_steps(&part, list_key, name, field, read, depth + 1);
+  for (const Json& part : array(*steps, field + " in " + name))
+    for_steps(&part, list_key, name, field, read, depth + 1);
 }
 
 class Steps {
@@ -289,7 +290,8 @@ class Steps {
     if (prepend_scheme(step) != "never") data_.first_space = "all_dropped";
   }
   void check_decoder() const {
-    if (facts_.byte_level ? decodes_bytes_ && !decodes_marks_ : decodes_marks_ == facts_.marks_blanks && !decodes_bytes_)
+    if (facts_.byte_level ? decodes_bytes_ && !decodes_marks_
+                          : decodes_marks_ == facts_.marks_blanks && !decodes_bytes_)
       return;
     if (facts_.byte_level && find(tokenizer_, "decoder") == nullptr) return;
     refuse_field(name_, kDecoder, "the way back of normalizer and pre_tokenizer", find(tokenizer_, "decoder"));

@@ -20,7 +20,8 @@ struct PipelineFacts {
 };
 
 // Sets kind, changes, split, cuts, prefix and first_space of `data` from the three members, any of which may be absent.
-// Throws Error naming the first step, or the setting of one, that the engine does not do. `name` is the file in messages.
+// Throws Error naming the first step, or the setting of one, that the engine does not do. `name` is the file in
+// messages.
 PipelineFacts read_steps(const Json& tokenizer, const std::string& name, TokenizerData& data);
 
 }  // namespace ordinal::convert

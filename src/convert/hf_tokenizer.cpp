@@ -113,15 +113,17 @@ TokenizerData read_tokenizer_json(std::string_view source, const std::string& na
   const std::vector<AddedToken> added = read_added_tokens(tree, name);
   const Vocabulary sized = {wanted.vocab_size > 0 ? wanted.vocab_size : size_of(*vocab, added, name), wanted.bos_id,
                             wanted.note};
-  BpeBuilder builder(name, sized, facts.byte_level     ? BpeBuilder::Spelling::bytes
-                                  : facts.marks_blanks ? BpeBuilder::Spelling::marks
-                                                       : BpeBuilder::Spelling::characters);
+  BpeBuilder builder(name, sized,
+                     facts.byte_level     ? BpeBuilder::Spelling::bytes
+                     : facts.marks_blanks ? BpeBuilder::Spelling::marks
+                                          : BpeBuilder::Spelling::characters);
   const auto flag = [&](const char* key) {
     const Json* value = find(*model, key);
     return value != nullptr && boolean(*value, std::string(key) + " in " + name);
   };
   if (flag("byte_fallback")) {
-    if (facts.byte_level) refuse_field(name, "model.byte_fallback", "false with ByteLevel", find(*model, "byte_fallback"));
+    if (facts.byte_level)
+      refuse_field(name, "model.byte_fallback", "false with ByteLevel", find(*model, "byte_fallback"));
     builder.use_byte_pieces();
   }
   add_pieces(builder, *vocab, name);
@@ -165,9 +167,9 @@ TokenizerData read_bpe_files(const BpeFiles& files, const Vocabulary& wanted) {
                 "tokenizer_class: " + in_quotes(settings.tokenizer_class));
 
   const JsonDocument vocab = parse_json(files.vocab, files.vocab_name);
-  const Vocabulary sized = {wanted.vocab_size > 0 ? wanted.vocab_size
-                                                  : size_of(vocab, with_ids(settings.specials), files.vocab_name),
-                            wanted.bos_id, wanted.note};
+  const Vocabulary sized = {
+      wanted.vocab_size > 0 ? wanted.vocab_size : size_of(vocab, with_ids(settings.specials), files.vocab_name),
+      wanted.bos_id, wanted.note};
   BpeBuilder builder(files.vocab_name, sized);
   add_pieces(builder, vocab, files.vocab_name);
   std::string_view rest = files.merges;

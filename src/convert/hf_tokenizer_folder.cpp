@@ -69,6 +69,7 @@ void read_tokenizer_config(const Json& config, const std::string& name, FolderSe
   if (flag("do_lower_case")) refuse_field(name, "do_lower_case", "false", find(config, "do_lower_case"));
   found.add_start = flag("add_bos_token");
   found.add_end = flag("add_eos_token");
+  found.says_add_start = find(config, "add_bos_token") != nullptr;
   if (const Json* value = find(config, "add_prefix_space"); value != nullptr)
     found.add_prefix_space = boolean(*value, "add_prefix_space in " + name);
   if (const Json* value = find(config, "tokenizer_class"); value != nullptr)

@@ -1,4 +1,5 @@
-// hf_tokenizer_folder.h: what lies beside a Hugging Face tokenizer: names of special tokens, settings, the chat template.
+// hf_tokenizer_folder.h: what lies beside a Hugging Face tokenizer: names of special tokens, settings, the chat
+// template.
 #pragma once
 
 #include <optional>
@@ -24,6 +25,7 @@ struct FolderSettings {
   std::vector<AddedToken> specials;
   std::string unknown, start, end, tokenizer_class, chat;
   bool add_start = false, add_end = false;
+  bool says_add_start = false;  // whether there was anything to read
   std::optional<bool> add_prefix_space;
 };
 

@@ -39,12 +39,9 @@ constexpr Words<Cut> kCutWords[] = {{"how", &Cut::how}, {"pattern", &Cut::patter
 constexpr Truths<Cut> kCutTruths[] = {
     {"literal", &Cut::literal}, {"inverted", &Cut::inverted}, {"spelled", &Cut::spelled}};
 constexpr Words<Added> kAddedWords[] = {{"name", &Added::name}};
-constexpr Truths<Added> kAddedTruths[] = {{"always", &Added::always},
-                                          {"lstrip", &Added::lstrip},
-                                          {"rstrip", &Added::rstrip},
-                                          {"single_word", &Added::single_word},
-                                          {"normalized", &Added::normalized},
-                                          {"named_only", &Added::named_only}};
+constexpr Truths<Added> kAddedTruths[] = {{"always", &Added::always},         {"lstrip", &Added::lstrip},
+                                          {"rstrip", &Added::rstrip},         {"single_word", &Added::single_word},
+                                          {"normalized", &Added::normalized}, {"named_only", &Added::named_only}};
 constexpr std::string_view kOtherFacts[] = {"eos_id", "added", "changes", "cuts", "byte_ids"};
 
 template <class Table, class Owner>

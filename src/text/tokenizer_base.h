@@ -60,7 +60,7 @@ class TokenizerBase : public Tokenizer {
   bool (*prefix_)(const Stretch& stretch);
   std::string (*first_space_)(std::string bytes);
   TextChanges changes_;
-  SpecialNames names_, changed_names_;  // looked for before and after the text is changed
+  SpecialNames names_, changed_names_;      // looked for before and after the text is changed
   std::map<TokenId, std::string> renamed_;  // by a changed name, which is also what is written, as `tokenizers` does
 };
 

@@ -110,16 +110,27 @@ class ScoredVocabulary final : public MergeVocabulary {
 
   // A character is a byte and up to three bytes after it that continue one, whether or not that is UTF-8.
   void append_first_ids(std::string_view text, std::vector<TokenId>& ids) const override {
+    const size_t from = ids.size();
     for (size_t at = 0; at < text.size();) {
       const std::string_view character = unit_of(text.substr(at));
       const TokenId id = dictionary_.find(character);
       if (id >= 0) {
         ids.push_back(id);
       } else {
-        append_bytes(character, ids);
+        append_bytes(character, from, ids);
       }
       at += character.size();
     }
+  }
+
+  bool may_cut() const override { return !fuses_; }
+
+  // How many bytes at the front of `rest` became one unknown token.
+  size_t unknown_length(std::string_view rest) const {
+    size_t length = unit_of(rest).size();
+    while (fuses_ && length < rest.size() && !has_tokens(unit_of(rest.substr(length))))
+      length += unit_of(rest.substr(length)).size();
+    return length;
   }
 
   static std::string_view unit_of(std::string_view text) {
@@ -135,14 +146,20 @@ class ScoredVocabulary final : public MergeVocabulary {
       : MergeVocabulary(rules_of(data, dictionary), data.pieces),
         dictionary_(std::move(dictionary)),
         byte_ids_(std::move(byte_ids)),
-        unknown_id_(data.unknown_id) {}
+        unknown_id_(data.unknown_id),
+        fuses_(data.fuse_unknown && std::find(byte_ids_.begin(), byte_ids_.end(), -1) != byte_ids_.end()) {}
 
-  void append_bytes(std::string_view character, std::vector<TokenId>& ids) const {
-    const auto id_of = [&](char byte) { return byte_ids_[static_cast<unsigned char>(byte)]; };
-    if (std::all_of(character.begin(), character.end(), [&](char byte) { return id_of(byte) >= 0; })) {
-      for (const char byte : character) ids.push_back(id_of(byte));
+  TokenId byte_id(char byte) const { return byte_ids_[static_cast<unsigned char>(byte)]; }
+  bool has_bytes(std::string_view character) const {
+    return std::all_of(character.begin(), character.end(), [&](char byte) { return byte_id(byte) >= 0; });
+  }
+  bool has_tokens(std::string_view character) const { return dictionary_.find(character) >= 0 || has_bytes(character); }
+
+  void append_bytes(std::string_view character, size_t from, std::vector<TokenId>& ids) const {
+    if (has_bytes(character)) {
+      for (const char byte : character) ids.push_back(byte_id(byte));
     } else if (unknown_id_ >= 0) {
-      ids.push_back(unknown_id_);
+      if (!fuses_ || ids.size() == from || ids.back() != unknown_id_) ids.push_back(unknown_id_);
     } else {
       throw Error("a character has no token, and this tokenizer has none for its bytes or the unknown",
                   "pieces of its vocabulary", in_quotes(character));
@@ -152,6 +169,7 @@ class ScoredVocabulary final : public MergeVocabulary {
   Dictionary dictionary_;
   std::vector<TokenId> byte_ids_;
   TokenId unknown_id_;
+  bool fuses_;  // unknown characters side by side
 };
 
 class ScoresTokenizer final : public TokenizerBase {
@@ -172,7 +190,7 @@ class ScoresTokenizer final : public TokenizerBase {
   }
 
   size_t bytes_of(TokenId id, std::string_view rest) const override {
-    return id == data().unknown_id ? ScoredVocabulary::unit_of(rest).size() : piece(id).size();
+    return id == data().unknown_id ? vocabulary_.unknown_length(rest) : piece(id).size();
   }
 
   ScoredVocabulary vocabulary_;

@@ -1,5 +1,5 @@
-// tokenizer_vectors_test.cpp: tokenizer.json of many styles against the ids of the `tokenizers` package: small ones of our
-// own (tools/make_tokenizer_json_goldens.py) and those handed over.
+// tokenizer_vectors_test.cpp: tokenizer.json of many styles against the ids of the `tokenizers` package: small ones of
+// our own (tools/make_tokenizer_json_goldens.py) and those handed over.
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
