@@ -152,6 +152,7 @@ TokenizerData read_spm_model(std::span<const std::byte> bytes, const std::string
     if (utf8_end(piece, 0) != piece.size())
       throw Error(name + " has a piece that is no text", "UTF-8", in_quotes(piece));
   TokenizerData data = read_scored_pieces(model.pieces, model.scores, model.types, name, wanted);
+  for (TokenizerData::Added& added : data.added) added.normalized = true;  // found where blanks are replaced already
   data.prefix = model.dummy_prefix ? "first" : "none";
   data.first_space = model.dummy_prefix ? "dropped" : "kept";
   const FolderSettings settings = read_folder_settings(folder);
