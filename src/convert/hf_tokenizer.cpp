@@ -149,6 +149,9 @@ TokenizerData read_tokenizer_json(std::string_view source, const std::string& na
   data.fuse_unknown = flag("fuse_unk");
   data.chat = settings.chat;
   set_frame(data, frame, name, sized);
+  // Named for the chat template's sake.
+  if (data.bos_id < 0 && !settings.start.empty()) data.bos_id = builder.id_of(settings.start);
+  if (data.eos_id < 0 && !settings.end.empty()) data.eos_id = builder.id_of(settings.end);
   if ((settings.add_start && frame.start == -1) || (settings.add_end && frame.end == -1))
     say(wanted.note, "tokenizer_config.json asks for start or end tokens that the template of " + name +
                          " does not add: it decides, as in transformers 5");

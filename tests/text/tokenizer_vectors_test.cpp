@@ -63,7 +63,7 @@ TEST_CASE("tokenizer vectors: every style that was handed over gives the ids and
 }
 
 TEST_CASE("tokenizer vectors: small tokenizers of every style give the ids and texts of the tokenizers package") {
-  const json goldens = test::golden("tokenizer_json.json");
+  const json goldens = nlohmann::json::parse(test::read_file(test::repository("tests/goldens/tokenizer_json.json")));
   CHECK_EQ(goldens["styles"].size(), 14);
   for (const json& style : goldens["styles"]) {
     const auto name = style["name"].get<std::string>();
