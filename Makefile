@@ -27,7 +27,7 @@ FLAGS := -std=c++20 -ffp-contract=off -fno-strict-aliasing -fopenmp -MMD -MP -Ii
 # -Wno-dangling-reference: GCC 13 and 14 take a reference into an argument for one into a name made on the way.
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-restrict -Wno-dangling-reference \
   -Werror
-LIBS := -lpcre2-8
+LIBS := -lpcre2-8 -lutf8proc
 
 # -g1: stack traces with line numbers, no variables. -DNDEBUG: no checks inside the standard library.
 flags_release := -O2 -g1 -DNDEBUG
@@ -52,10 +52,14 @@ ifeq ($(config),arm64)
 CXX := aarch64-linux-gnu-g++
 AR := aarch64-linux-gnu-ar
 sysroot := build/arm64/sysroot/usr/lib/aarch64-linux-gnu
-LIBS := $(sysroot)/libpcre2-8.a
+LIBS := $(sysroot)/libpcre2-8.a $(sysroot)/libutf8proc.a
 $(B)/ordinal $(B)/tests/run: $(LIBS)
+$(sysroot)/libpcre2-8.a: package := libpcre2-dev
+$(sysroot)/libutf8proc.a: package := libutf8proc-dev
+# One after the other: they share the lists of packages.
+$(sysroot)/libutf8proc.a: | $(sysroot)/libpcre2-8.a
 $(LIBS):
-	tools/fetch_arm64_library.sh build/arm64/sysroot libpcre2-dev
+	tools/fetch_arm64_library.sh build/arm64/sysroot $(package)
 endif
 ALL_FLAGS = $(FLAGS) $(WARN) $(flags_$(config)) $(EXTRA_FLAGS)
 

@@ -9,6 +9,7 @@
 
 #include "cli/options.h"
 #include "convert/convert.h"
+#include "convert/tokenizer_files.h"
 #include "format/mapped_file.h"
 #include "format/model_header.h"
 #include "ordinal/error.h"
@@ -98,6 +99,9 @@ OpenedModel open_model(const ModelOptions& options, const Notes& notes) {
 }
 
 std::unique_ptr<Tokenizer> open_tokenizer(const ModelOptions& options, const Notes& notes) {
+  if (!options.model && !options.vocab.empty())  // a tokenizer alone
+    return make_tokenizer(convert::read_given_tokenizer(
+        options.vocab, {.note = [&notes](const std::string& sentence) { notes.say(sentence); }}));
   const std::string path = model_path(options);
   const ImportOptions importing = import_options(options, path, notes);
   TokenizerData data =
