@@ -27,7 +27,7 @@ FLAGS := -std=c++20 -ffp-contract=off -fno-strict-aliasing -fopenmp -MMD -MP -Ii
 # -Wno-dangling-reference: GCC 13 and 14 take a reference into an argument for one into a name made on the way.
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-restrict -Wno-dangling-reference \
   -Werror
-LIBS := -lpcre2-8
+LIBS := -lpcre2-8 -lutf8proc
 
 # -g1: stack traces with line numbers, no variables. -DNDEBUG: no checks inside the standard library.
 flags_release := -O2 -g1 -DNDEBUG
@@ -52,10 +52,14 @@ ifeq ($(config),arm64)
 CXX := aarch64-linux-gnu-g++
 AR := aarch64-linux-gnu-ar
 sysroot := build/arm64/sysroot/usr/lib/aarch64-linux-gnu
-LIBS := $(sysroot)/libpcre2-8.a
+LIBS := $(sysroot)/libpcre2-8.a $(sysroot)/libutf8proc.a
 $(B)/ordinal $(B)/tests/run: $(LIBS)
+$(sysroot)/libpcre2-8.a: package := libpcre2-dev
+$(sysroot)/libutf8proc.a: package := libutf8proc-dev
+# One after the other: they share the lists of packages.
+$(sysroot)/libutf8proc.a: | $(sysroot)/libpcre2-8.a
 $(LIBS):
-	tools/fetch_arm64_library.sh build/arm64/sysroot libpcre2-dev
+	tools/fetch_arm64_library.sh build/arm64/sysroot $(package)
 endif
 ALL_FLAGS = $(FLAGS) $(WARN) $(flags_$(config)) $(EXTRA_FLAGS)
 
@@ -81,7 +85,7 @@ endif
 quietly = $(if $(V),,@echo '  $(firstword $(1)) $@'; )$(1)
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-isa parity page-check sanitize thread fuzz arm64 example bench bench-peers \
+.PHONY: all demo test test-isa parity real page-check sanitize thread fuzz arm64 example bench bench-peers \
   lint lint-rules tidy each format golden pictures model study install uninstall packages clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -173,6 +177,9 @@ thread: build/packages/clang.ok  ## the tests that share work between threads, u
 	  $$run_under build/thread/tests/run -ns -tc='planted race*' 2>&1 | grep -q 'ThreadSanitizer: data race' || \
 	  { echo "the thread sanitizer did not notice the planted race" >&2; exit 1; }; \
 	  tools/run_tests.sh build/thread/tests/run $(or $(TEST_ARGS),$(sharing))
+
+real: all build/venv/real.ok  ## published models against transformers on the same GGUF files (downloads 350 MB)
+	build/venv/bin/python tools/real_models.py $(B)/ordinal
 
 parity: all build/venv/parity.ok  ## logits and ids of models of GPT-2's size against transformers
 	build/venv/bin/python tools/parity.py $(B)/ordinal

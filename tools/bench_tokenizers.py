@@ -27,7 +27,7 @@ R50K_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s
 
 def build(program):
     command = ["g++", "-std=c++20", "-O2", f"-I{ROOT}/include", f"-I{ROOT}/tests", f"{ROOT}/tools/bench_tokenizer.cpp",
-               f"{program.parent}/libordinal.a", "-fopenmp", "-lpcre2-8", "-o", str(program)]
+               f"{program.parent}/libordinal.a", "-fopenmp", "-lpcre2-8", "-lutf8proc", "-o", str(program)]
     subprocess.run(command, check=True)
 
 

@@ -18,7 +18,7 @@ rule() {  # TEXT: standard input lists what breaks the rule
 search() { grep "$@" || [ $? = 1 ]; }
 without_comments() { search -vE '^[^:]*:[0-9]*:? *//'; }
 
-search -rnE 'rope|alibi|sinusoidal|learned|t5|shaw' src/model src/kernels src/text |
+search -rnE '\b(rope|alibi|sinusoidal|learned|t5|shaw)' src/model src/kernels src/text |
   rule 'model, kernels and text know no scheme by name'
 hooks=$(search -rhoE '(->|\.)(add_to_(embedding|scores|values)|transform_query_key)\(' src/model | sed -E 's/^(->|\.)//' |
   sort | uniq -c | awk '{print $1 $2}' | tr '\n' ' ')
@@ -27,7 +27,7 @@ hooks=$(search -rhoE '(->|\.)(add_to_(embedding|scores|values)|transform_query_k
 
 search -rnE '\b(f?printf|puts|exit|abort|assert)\(|std::(cout|cerr)' include src --include='*.h' --include='*.cpp' \
   --exclude-dir=cli | without_comments | rule 'the library never prints, exits or asserts'
-search -rnE 'nlohmann|CLI/|pcre2|immintrin|omp\.h' include --include='*.h' |
+search -rnE 'nlohmann|CLI/|pcre2|utf8proc|immintrin|omp\.h' include --include='*.h' |
   rule 'public headers need the standard library only'
 search -rl '#include <nlohmann' src | search -vxE 'src/base/json\.cpp' |
   rule 'JSON is read and written in base/json.cpp'
@@ -35,6 +35,7 @@ search -rlE 'CLI/' src | search -v '^src/cli/' | rule 'only src/cli knows the co
 search -rlE '#include <pcre2' src | search -v '^src/text/' | rule 'only src/text knows PCRE2'
 [ "$(search -rlE '#include <pcre2' src | wc -l)" -le 1 ] || search -rlE '#include <pcre2' src |
   rule 'one file includes PCRE2'
+search -rl 'utf8proc' src --include='*.cpp' | search -vx 'src/text/unicode\.cpp' | rule 'only src/text/unicode.cpp knows utf8proc'
 search -rlE 'immintrin|arm_neon' src --include='*.h' --include='*.cpp' | search -v '^src/kernels/' |
   rule 'intrinsics stay in src/kernels'
 search -rlE 'std::thread|pragma omp' src --include='*.h' --include='*.cpp' | search -v '^src/kernels/threads.cpp' |

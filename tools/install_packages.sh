@@ -51,6 +51,7 @@ for set in "$@"; do
       need g++ has_command "${CXX:-g++}"
       need nlohmann-json3-dev has_header nlohmann/json.hpp
       need libpcre2-dev has_header pcre2.h
+      need libutf8proc-dev has_header utf8proc.h
       need libcli11-dev has_header CLI/CLI.hpp
       ;;
     test) need doctest-dev has_header doctest/doctest.h ;;

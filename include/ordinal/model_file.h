@@ -66,25 +66,59 @@ struct ModelConfig {
 // Everything a tokenizer is made of. Which fields count depends on `kind`:
 //   none    ids only
 //   bpe     byte-level byte pair encoding: pieces, merges, split; unknown_id where single bytes have no piece
+//   char_bpe  the same from characters: pieces, merges; characters without a piece become byte_ids, or unknown_id
 //   bytes   a token per byte: pieces (256 of them one byte long)
 //   chars   a token per character: pieces; unknown_id or an error for others
-//   scores  llama2.c's and SentencePiece's: pieces and scores, best-scoring neighbours merged first
+//   scores  llama2.c's and SentencePiece's: pieces and scores, best-scoring neighbours merged first; byte_ids
+// A text goes its way in this order: added tokens are cut out, it is changed, normalized added tokens are cut out, a
+// space is put before it, it is cut, and what is left is merged. src/text/README.md has the words for each.
 struct TokenizerData {
   struct Merge {
     TokenId left, right, result;
   };
+  // A change of a text: nfc, nfd, nfkc, nfkd, lowercase, strip_left, strip_right, prepend, replace, replace_regex.
+  struct Change {
+    std::string what, pattern, content;
+  };
+  // A cut of a text at what a pattern matches: isolated, removed, previous, next, contiguous; or by a rule whose name
+  // is the pattern (rule).
+  struct Cut {
+    std::string how, pattern;
+    bool literal = false;   // the pattern is a text, not a regular expression
+    bool inverted = false;  // what is matched and what is between change places
+    bool spelled = false;   // it meets bytes spelled as GPT-2's files spell them
+  };
+  // How a token is looked for in a text, where that differs from a special token's way.
+  struct Added {
+    TokenId id = -1;
+    std::string name;                     // where it is not the piece
+    bool always = false;                  // also when special tokens are not asked for
+    bool lstrip = false, rstrip = false;  // with the blanks beside it
+    bool single_word = false;             // not within a word
+    bool normalized = false;              // in the changed text, by its changed name
+    bool named_only = false;              // text becomes it in no other way
+  };
   std::string kind = "none";
   std::vector<std::string> pieces;   // bytes of every id; "" for an id that stands for nothing
-  std::vector<Merge> merges;         // best first (bpe)
+  std::vector<Merge> merges;         // best first (bpe, char_bpe)
   std::vector<float> scores;         // one a piece (scores)
   std::vector<TokenId> special_ids;  // ids that text never becomes unless asked; pieces hold their names
-  std::string split = "gpt2";        // how text is cut before merging: gpt2 or none (bpe)
-  bool add_prefix_space = false;     // a space before the text (bpe)
+  std::vector<Added> added;          // of special ids, and of others that are looked for by name
+  std::vector<Change> changes;       // of the text before it is cut, in this order
+  std::string split = "gpt2";        // how text is cut before merging: gpt2, llama3, qwen2 or none (bpe, char_bpe)
+  std::vector<Cut> cuts;             // one after another, in place of split where there are any
+  bool add_prefix_space = false;     // a space before each stretch of text that has none (bpe, char_bpe)
+  std::string prefix;                // another rule for that space: none, first, every; "": the kind's own
+  std::string first_space;           // what decoding does with it: kept, dropped, all_dropped; "": the kind's own
+  bool ignore_merges = false;        // a word that is a piece is that piece (bpe, char_bpe)
+  bool fuse_unknown = false;         // unknown characters side by side are one token (char_bpe)
+  std::vector<TokenId> byte_ids;     // [256] or none: for characters without a piece (char_bpe, scores)
   bool adds_bos = false;             // encoding puts bos_id first
   bool adds_eos = false;             // and eos_id last
   TokenId bos_id = -1;
   TokenId eos_id = -1;
   TokenId unknown_id = -1;
+  std::string chat;  // the known template in which the model was taught to talk: chatml, llama3, ...; "": none
 };
 
 // Where weights came from and how positions are meant.

@@ -20,6 +20,9 @@ namespace {
 void define(Parser& parser, GenerateCommand& o) {
   o.prompt.add_to(parser, "prompt");
   parser.option("--ids", "1,2,3", o.prompt.ids, "the prompt as token ids");
+  parser.option("--chat", "TEXT", o.prompt.chat,
+                "a message to an instruct model: put into the chat template that the checkpoint has, if it is one of "
+                "the known ones");
   o.model.add_to(parser);
   parser.option("-n,--new-tokens", "N", o.generate.max_new_tokens, "most new tokens [default: 200]");
   SamplerOptions& s = o.generate.sampler;
@@ -83,7 +86,7 @@ void settle_batch(const GenerateCommand& o) {
       if (given) throw UsageError{std::string(name) + " goes with --batch", ""};
     return;
   }
-  if (o.prompt.text || o.prompt.file || o.prompt.ids)
+  if (o.prompt.text || o.prompt.file || o.prompt.ids || o.prompt.chat)
     throw UsageError{"--batch has the prompts; an argument, -f or --ids is one too many", ""};
   if (o.generate.samples != 1)
     throw UsageError{"--samples does not go with --batch", "the prompt on several lines: each has a seed of its own"};
@@ -134,6 +137,7 @@ void settle(GenerateCommand& o) {
 void note_idle(Parser& parser, const GenerateCommand& o) {
   const SamplerOptions& s = o.generate.sampler;
   if (o.prompt.ids) parser.idle({"--special"}, "--ids is no text");
+  if (o.prompt.chat) parser.idle({"--special"}, "the template of --chat has its special tokens");
   if (o.batch) parser.idle({"--json"}, "--batch writes JSON lines anyway");
   if (s.temperature == 0 && !o.batch) {
     parser.idle({"--top-k", "--top-p", "--min-p", "--typical", "--seed"}, "--temp 0 takes the best token");

@@ -10,6 +10,7 @@
 #include "base/words.h"
 #include "cli/options.h"
 #include "convert/convert.h"
+#include "convert/tokenizer_files.h"
 #include "format/config_fields.h"
 #include "format/mapped_file.h"
 #include "format/model_header.h"
@@ -117,6 +118,9 @@ OpenedModel open_model(const ModelOptions& options, const Notes& notes) {
 }
 
 std::unique_ptr<Tokenizer> open_tokenizer(const ModelOptions& options, const Notes& notes) {
+  if (!options.model && !options.vocab.empty())  // a tokenizer alone
+    return make_tokenizer(convert::read_given_tokenizer(
+        options.vocab, {.note = [&notes](const std::string& sentence) { notes.say(sentence); }}));
   const std::string path = model_path(options);
   const ImportOptions importing = import_options(options, path, notes);
   TokenizerData data =

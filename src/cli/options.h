@@ -74,7 +74,7 @@ struct RunOptions {
 
 // What the model is given.
 struct PromptOptions {
-  std::optional<std::string> text, file, ids;
+  std::optional<std::string> text, file, ids, chat;
   bool special = false;
 
   // `what` names the text in help: "prompt", "text".

@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "ordinal/error.h"
 #include "report/text.h"
+#include "text/chat.h"
 
 namespace ordinal::cli {
 
@@ -16,9 +17,12 @@ void PromptOptions::add_to(Parser& parser, const std::string& what) {
 }
 
 std::optional<std::string> PromptOptions::read(const Notes& notes) const {
-  if (text.has_value() + file.has_value() + ids.has_value() > 1)
-    throw UsageError{"the text is given twice\n  expected: one of an argument, -f and --ids", ""};
+  if (text.has_value() + file.has_value() + ids.has_value() + chat.has_value() > 1)
+    throw UsageError{
+        "the text is given twice\n  expected: one of an argument, -f, --ids" + std::string(chat ? " and --chat" : ""),
+        ""};
   if (ids) return std::nullopt;
+  if (chat) return chat;
   if (text) return text;
   if (file) return read_text(*file, notes);
   if (input_is_terminal())
@@ -52,6 +56,8 @@ std::vector<TokenId> prompt_ids(const PromptOptions& options, const std::optiona
   std::vector<TokenId> ids;
   if (!text) {
     ids = parse_ids(*options.ids, config.vocab_size);
+  } else if (opened.tokenizer != nullptr && options.chat) {
+    ids = chat_ids(*opened.tokenizer, *text);
   } else if (opened.tokenizer != nullptr) {
     ids = opened.tokenizer->encode(*text, {.parse_special = options.special});
   } else if (!text->empty()) {

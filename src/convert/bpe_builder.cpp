@@ -4,50 +4,40 @@
 #include <algorithm>
 #include <array>
 
+#include "base/byte_spelling.h"
+#include "convert/hf_steps.h"
 #include "convert/sniff.h"
 #include "ordinal/error.h"
 
 namespace ordinal::convert {
-namespace {
-
-constexpr size_t kSpelledCodes = 324;  // 256 and the 68 bytes that are not spelled as themselves
-
-// byte_of[code] is the byte that the character stands for, or -1.
-constexpr std::array<int16_t, kSpelledCodes> make_byte_of() {
-  std::array<int16_t, kSpelledCodes> byte_of{};
-  size_t next = 256;
-  for (auto& byte : byte_of) byte = -1;
-  for (size_t byte = 0; byte < 256; ++byte) {
-    const bool itself = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
-    byte_of[itself ? byte : next++] = static_cast<int16_t>(byte);
-  }
-  return byte_of;
-}
-constexpr auto kByteOf = make_byte_of();
-
-}  // namespace
-
-std::optional<std::string> bytes_of_spelling(std::string_view spelling) {
-  std::string bytes;
-  for (size_t at = 0; at < spelling.size(); ++at) {
-    size_t code = static_cast<uint8_t>(spelling[at]);
-    if (code >= 0x80) {  // the alphabet ends below 0x800, where characters of three bytes begin
-      if (code < 0xc2 || code > 0xdf || at + 1 == spelling.size()) return std::nullopt;
-      const uint8_t second = static_cast<uint8_t>(spelling[++at]);
-      if ((second & 0xc0) != 0x80) return std::nullopt;
-      code = (code & 0x1f) << 6 | (second & 0x3f);
-    }
-    if (code >= kSpelledCodes || kByteOf[code] < 0) return std::nullopt;
-    bytes += static_cast<char>(kByteOf[code]);
-  }
-  return bytes;
-}
-
-BpeBuilder::BpeBuilder(std::string name, const Vocabulary& wanted) : name_(std::move(name)), wanted_(wanted) {
+BpeBuilder::BpeBuilder(std::string name, const Vocabulary& wanted, Spelling spelling)
+    : name_(std::move(name)), wanted_(wanted), spelling_(spelling) {
   data_.kind = "bpe";
   data_.bos_id = wanted.bos_id;
   data_.pieces.resize(static_cast<size_t>(wanted.vocab_size));
   spelled_.resize(static_cast<size_t>(wanted.vocab_size));
+}
+
+// Outside the alphabet of bytes a piece is never made from text; decoding writes it as it stands, as other programs do.
+std::string BpeBuilder::text_of(const std::string& spelling) const {
+  if (spelling_ == Spelling::marks) return with_blanks(spelling);
+  return spelling_ == Spelling::bytes ? bytes_of_spelling(spelling).value_or(spelling) : spelling;
+}
+
+bool BpeBuilder::is_spelled(const std::string& spelling) const {
+  return spelling_ != Spelling::bytes || bytes_of_spelling(spelling).has_value();
+}
+
+// <0x0A> is byte 10.
+bool BpeBuilder::take_byte_piece(const std::string& spelling, TokenId id) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  if (data_.byte_ids.empty() || spelling.size() != 6 || !spelling.starts_with("<0x") || spelling[5] != '>')
+    return false;
+  const size_t high = kDigits.find(spelling[3]), low = kDigits.find(spelling[4]);
+  if (high == std::string_view::npos || low == std::string_view::npos) return false;
+  data_.byte_ids[16 * high + low] = id;
+  data_.pieces[static_cast<size_t>(id)] = std::string(1, static_cast<char>(16 * high + low));
+  return true;
 }
 
 void BpeBuilder::add_piece(const std::string& spelling, int64_t id) {
@@ -61,10 +51,9 @@ void BpeBuilder::add_piece(const std::string& spelling, int64_t id) {
                 std::to_string(id));
   if (!ids_.emplace(spelling, static_cast<TokenId>(id)).second)
     throw Error(name_ + " has a piece twice", "each piece once", in_quotes(spelling));
-  const std::optional<std::string> bytes = bytes_of_spelling(spelling);
-  spelled_[place] = bytes.has_value();
-  // Outside the alphabet a piece is never made from text; decoding writes it as it stands, as other programs do.
-  data_.pieces[place] = bytes.value_or(spelling);
+  if (take_byte_piece(spelling, static_cast<TokenId>(id))) return;
+  spelled_[place] = is_spelled(spelling);
+  data_.pieces[place] = text_of(spelling);
 }
 
 TokenId BpeBuilder::id_of(const std::string& spelling) const {
@@ -95,47 +84,84 @@ void BpeBuilder::add_merge_line(std::string_view line) {
   add_merge(std::string(line.substr(0, space)), std::string(line.substr(space + 1)));
 }
 
-void BpeBuilder::add_special(const std::string& content, std::optional<int64_t> id) {
-  if (content.empty()) throw Error(name_ + " has a special token without a name", "a name", "''");
-  if (const TokenId known = id_of(content); known >= 0) {
-    if (id && *id != known)
-      throw Error(name_ + " has two ids for " + in_quotes(content), std::to_string(known), std::to_string(*id));
-    std::string& piece = data_.pieces[static_cast<size_t>(known)];
-    if ((piece.size() == 1 && spelled_[static_cast<size_t>(known)]) || merged_.contains(known)) {
-      say(wanted_.note, "special token " + in_quotes(content) + " is also a piece of text and stays one");
-      return;
-    }
-    piece = content;
-    spelled_[static_cast<size_t>(known)] = false;
-    specials_.insert(known);
-    return;
-  }
-  if (!id) return;
-  if (*id >= wanted_.vocab_size) {
-    say(wanted_.note,
-        "the model has no row for special token " + in_quotes(content) + ", id " + std::to_string(*id) + ": left out");
-    return;
-  }
-  add_piece(content, *id);
-  add_special(content, id);
+bool BpeBuilder::has_row(const std::string& content, int64_t id) const {
+  if (id < wanted_.vocab_size) return true;
+  say(wanted_.note,
+      "the model has no row for added token " + in_quotes(content) + ", id " + std::to_string(id) + ": left out");
+  return false;
 }
 
-TokenizerData BpeBuilder::finish(const std::string& unknown) {
+// Written only where it says more than that the token is special.
+void BpeBuilder::keep_how(const std::string& content, TokenId id, TokenizerData::Added how) {
+  how.id = id;
+  how.name = content == data_.pieces[static_cast<size_t>(id)] ? "" : content;
+  const bool says_more = !how.name.empty() || how.always || how.lstrip || how.rstrip || how.single_word ||
+                         how.normalized || !specials_.contains(id);
+  std::erase_if(data_.added, [&](const TokenizerData::Added& other) { return other.id == id; });
+  if (says_more) data_.added.push_back(how);
+}
+
+void BpeBuilder::add_special(const std::string& content, std::optional<int64_t> id, const TokenizerData::Added& how) {
+  if (content.empty()) throw Error(name_ + " has a special token without a name", "a name", "''");
+  TokenId known = id_of(content);
+  if (known >= 0 && id && *id != known)
+    throw Error(name_ + " has two ids for " + in_quotes(content), std::to_string(known), std::to_string(*id));
+  if (known < 0) {
+    if (!id || !has_row(content, *id)) return;
+    add_piece(content, *id);
+    known = static_cast<TokenId>(*id);
+  }
+  const size_t place = static_cast<size_t>(known);
+  if ((data_.pieces[place].size() == 1 && spelled_[place]) || merged_.contains(known)) {
+    say(wanted_.note, "special token " + in_quotes(content) + " is also a piece of text and stays one");
+  } else {
+    specials_.insert(known);
+    spelled_[place] = false;
+  }
+  keep_how(content, known, how);
+}
+
+void BpeBuilder::add_found(const std::string& content, int64_t id, TokenizerData::Added how) {
+  if (content.empty()) throw Error(name_ + " has an added token without a name", "a name", "''");
+  const TokenId known = id_of(content);
+  if (known >= 0 && id != known)
+    throw Error(name_ + " has two ids for " + in_quotes(content), std::to_string(known), std::to_string(id));
+  if (known < 0) {
+    if (!has_row(content, id)) return;
+    add_piece(content, id);
+    spelled_[static_cast<size_t>(id)] = false;  // text becomes it by its name only
+    how.named_only = true;
+  }
+  how.always = true;
+  keep_how(content, static_cast<TokenId>(id), how);
+}
+
+// How many bytes have no piece. Throws Error when one has two.
+size_t BpeBuilder::count_missing_bytes() const {
+  std::vector<bool> named_only(data_.pieces.size());
+  for (const TokenizerData::Added& added : data_.added) named_only[static_cast<size_t>(added.id)] = added.named_only;
   std::array<bool, 256> have{};
   for (size_t id = 0; id < data_.pieces.size(); ++id) {
     const std::string& piece = data_.pieces[id];
-    if (piece.size() != 1 || specials_.contains(static_cast<TokenId>(id))) continue;
+    if (piece.size() != 1 || named_only[id] || specials_.contains(static_cast<TokenId>(id))) continue;
     bool& seen = have[static_cast<uint8_t>(piece[0])];
     if (seen) throw Error(name_ + " has two pieces for one byte", "one spelling of each byte", in_quotes(piece));
     seen = true;
   }
-  const auto missing = std::count(have.begin(), have.end(), false);
-  if (missing > 0) data_.unknown_id = unknown.empty() ? -1 : id_of(unknown);
+  return static_cast<size_t>(std::count(have.begin(), have.end(), false));
+}
+
+TokenizerData BpeBuilder::finish(const std::string& unknown) {
+  if (spelling_ != Spelling::bytes) {
+    data_.unknown_id = unknown.empty() ? -1 : id_of(unknown);
+  } else if (const size_t missing = count_missing_bytes(); missing > 0) {
+    data_.unknown_id = unknown.empty() ? -1 : id_of(unknown);
+    if (data_.unknown_id < 0)
+      say(wanted_.note, name_ + " has no piece for " + std::to_string(missing) +
+                            " of the 256 bytes and no unknown token: text with them is refused");
+  }
   if (merged_.contains(data_.unknown_id))
     throw Error("the unknown token of " + name_ + " is a piece of text", "a token of its own", in_quotes(unknown));
-  if (missing > 0 && data_.unknown_id < 0)
-    say(wanted_.note, name_ + " has no piece for " + std::to_string(missing) +
-                          " of the 256 bytes and no unknown token: text with them is refused");
   data_.special_ids.assign(specials_.begin(), specials_.end());
   return std::move(data_);
 }

@@ -1,4 +1,4 @@
-// bpe_builder.h: byte-level BPE tokenizers put together from the printable form in which GPT-2's files spell bytes.
+// bpe_builder.h: BPE tokenizers put together from the spellings that files have for their pieces.
 #pragma once
 
 #include <optional>
@@ -13,23 +13,27 @@
 
 namespace ordinal::convert {
 
-// The bytes that a printable spelling stands for, or nothing when it has a character outside the alphabet of 256:
-// bytes 33-126, 161-172 and 174-255 are spelled as themselves, the others in order as the characters from 256 on.
-std::optional<std::string> bytes_of_spelling(std::string_view spelling);
-
 // Collects pieces, then merges and special tokens, and checks each against what came before. Throws Error for ids
 // and pieces used twice, ids past the vocabulary, and merges whose pieces do not exist. `name` is the file in messages.
 class BpeBuilder {
  public:
-  BpeBuilder(std::string name, const Vocabulary& wanted);
+  // How pieces are spelled: bytes in the alphabet of GPT-2's files, characters, or those with U+2581 for blanks.
+  enum class Spelling { bytes, characters, marks };
+  BpeBuilder(std::string name, const Vocabulary& wanted, Spelling spelling = Spelling::bytes);
+
+  // From here on pieces <0x00> to <0xFF> stand for the bytes of characters that have no piece.
+  void use_byte_pieces() { data_.byte_ids.assign(256, -1); }
 
   void add_piece(const std::string& spelling, int64_t id);
   void add_merge(const std::string& left, const std::string& right);
   void add_merge_line(std::string_view line);  // "left right"
 
-  // A token that text never becomes unless asked. Its piece is its name, as it is. `id` may be left out for a name
-  // that is among the pieces; a name without any id is ignored.
-  void add_special(const std::string& content, std::optional<int64_t> id = {});
+  // A token that text never becomes unless asked, and is not written unless asked. `id` may be left out for a name
+  // that is among the pieces; a name without any id is ignored. `how` it is looked for; its id counts for nothing.
+  void add_special(const std::string& content, std::optional<int64_t> id = {}, const TokenizerData::Added& how = {});
+
+  // A token that is looked for in any text and written like any other.
+  void add_found(const std::string& content, int64_t id, TokenizerData::Added how);
 
   // `unknown` names the token for bytes without a piece, "" for none; it counts only where there are such bytes.
   TokenizerData finish(const std::string& unknown);
@@ -38,8 +42,16 @@ class BpeBuilder {
   TokenId id_of(const std::string& spelling) const;
 
  private:
+  std::string text_of(const std::string& spelling) const;
+  bool is_spelled(const std::string& spelling) const;
+  bool take_byte_piece(const std::string& spelling, TokenId id);
+  size_t count_missing_bytes() const;
+  bool has_row(const std::string& content, int64_t id) const;
+  void keep_how(const std::string& content, TokenId id, TokenizerData::Added how);
+
   std::string name_;
   const Vocabulary& wanted_;
+  Spelling spelling_;
   TokenizerData data_;
   std::unordered_map<std::string, TokenId> ids_;  // by spelling
   std::vector<bool> spelled_;                     // [vocab_size]: a piece in the alphabet; text can become it

@@ -107,19 +107,34 @@ void alibi(GgufFacts& facts) {
   facts.position = "alibi:max_bias=" + number_text(bias);
 }
 
-// Every sixth layer sees everything, as rope_spec says; those between see a window, at a base of their own.
+// Which layers see a window only: as a list says, layer by layer, or all but every `period`th; six when nothing is
+// said.
+std::vector<bool> layers_in_windows(GgufFacts& facts) {
+  const auto n_layers = static_cast<size_t>(facts.config.n_layers);
+  const std::string key = facts.key("attention.sliding_window_pattern");
+  const auto pattern = facts.file.keys.numbers(key).value_or(std::vector<double>{6});
+  std::vector<bool> local;
+  if (pattern.size() == 1 && pattern[0] >= 1)
+    for (size_t layer = 0; layer < n_layers; ++layer)
+      local.push_back((layer + 1) % static_cast<size_t>(pattern[0]) != 0);
+  else if (pattern.size() == n_layers)
+    for (const double in_window : pattern) local.push_back(in_window != 0);
+  else
+    throw Error(key + " in " + facts.file.keys.file() + " does not fit the layers",
+                "a number, or " + std::to_string(n_layers) + " flags", std::to_string(pattern.size()) + " values");
+  return local;
+}
+
+// Layers that see everything turn by rope_spec; those that see a window, at a base of their own and without a scaling.
 void rope_in_windows(GgufFacts& facts) {
-  ModelConfig& config = facts.config;
   const auto window = size_of(facts, "attention.sliding_window");
-  const int64_t period = size_of(facts, "attention.sliding_window_pattern").value_or(6);
   const float local_theta = number_of(facts, "rope.freq_base_swa", 1, 1e12).value_or(10000);
   facts.position = rope_spec(facts, "half");
   if (!window) return;
   std::vector<int64_t> local;
-  for (int64_t layer = 0; layer < config.n_layers; ++layer) {
-    const bool sees_all = (layer + 1) % period == 0;
-    config.window.push_back(sees_all ? 0 : *window);
-    if (!sees_all) local.push_back(layer);
+  for (const bool in_window : layers_in_windows(facts)) {
+    if (in_window) local.push_back(static_cast<int64_t>(facts.config.window.size()));
+    facts.config.window.push_back(in_window ? *window : 0);
   }
   if (!local.empty())
     facts.position += ";layers=" + joined(local, ",") + ":rope:theta=" + shortest(local_theta) + ",pairing=half";

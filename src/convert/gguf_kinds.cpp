@@ -143,11 +143,11 @@ constexpr GgufKind kGgufKinds[] = {
 };
 
 // Kinds that exist and are not read.
-struct OtherKind {
+struct UnreadKind {
   uint32_t number;
   std::string_view name;
 };
-constexpr OtherKind kOtherKinds[] = {
+constexpr UnreadKind kUnreadKinds[] = {
     {4, "Q4_2"},        {5, "Q4_3"},      {9, "Q8_1"},   {15, "Q8_K"},  {16, "IQ2_XXS"},    {17, "IQ2_XS"},
     {18, "IQ3_XXS"},    {19, "IQ1_S"},    {21, "IQ3_S"}, {22, "IQ2_S"}, {23, "IQ4_XS"},     {24, "I8"},
     {25, "I16"},        {26, "I32"},      {27, "I64"},   {28, "F64"},   {29, "IQ1_M"},      {31, "Q4_0_4_4"},
@@ -164,9 +164,9 @@ bool GgufKind::is_same_bytes() const {
 const GgufKind& gguf_kind(uint32_t number, const std::string& tensor) {
   const auto* const kind = std::ranges::find(kGgufKinds, number, &GgufKind::number);
   if (kind != std::end(kGgufKinds)) return *kind;
-  const auto* const other = std::ranges::find(kOtherKinds, number, &OtherKind::number);
+  const auto* const unread = std::ranges::find(kUnreadKinds, number, &UnreadKind::number);
   throw Error(tensor + " is of a kind of number that is not read", joined(kGgufKinds, ", ", &GgufKind::name),
-              other == std::end(kOtherKinds) ? "kind " + std::to_string(number) : std::string(other->name),
+              unread == std::end(kUnreadKinds) ? "kind " + std::to_string(number) : std::string(unread->name),
               "a file of the same model in another kind, Q4_K_M or Q8_0 say");
 }
 

@@ -4,6 +4,7 @@
 //
 // The file does not say how many pieces it has; the model does. Ids 0, 1 and 2 are unknown, start and end of a text,
 // 3 to 258 are the bytes.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -27,6 +28,17 @@ bool spells_byte(std::string_view piece, uint8_t byte) {
   return piece == hex || piece == character;
 }
 
+// As many as there are up to the end, or up to a length that leads past it.
+int64_t count_pieces(std::span<const std::byte> bytes) {
+  int64_t count = 0;
+  for (size_t at = 4; at < bytes.size() && bytes.size() - at >= 8; ++count) {
+    const int32_t length = read_i32(bytes, at + 4);
+    if (length < 0 || static_cast<size_t>(length) > bytes.size() - at - 8) break;
+    at += 8 + static_cast<size_t>(length);
+  }
+  return std::max<int64_t>(count, 1);
+}
+
 // Exporters wrap the names of start and end in line breaks, for looks.
 std::string without_line_breaks(const std::string& name) {
   const size_t first = name.find_first_not_of('\n'), last = name.find_last_not_of('\n');
@@ -37,6 +49,8 @@ std::string without_line_breaks(const std::string& name) {
 
 TokenizerData read_llama2c_tokenizer(std::span<const std::byte> bytes, const std::string& name,
                                      const Vocabulary& wanted) {
+  if (wanted.vocab_size == 0)
+    return read_llama2c_tokenizer(bytes, name, {count_pieces(bytes), wanted.bos_id, wanted.note});
   const std::string count = std::to_string(wanted.vocab_size) + " pieces, the model's vocabulary";
   const auto fail = [&](const std::string& what, const std::string& found) {
     return Error(name + what, count, found, "--vocab with the tokenizer that belongs to the model");

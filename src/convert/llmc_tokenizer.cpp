@@ -102,7 +102,7 @@ TokenizerData read_llmc_tokenizer(std::span<const std::byte> bytes, const std::s
   const uint32_t version = read_u32(bytes, 4), count = read_u32(bytes, 8);
   if (version != 1 && version != 2)
     throw Error(name + " is an llm.c tokenizer of an unknown version", "1 or 2", std::to_string(version));
-  if (count == 0 || count > wanted.vocab_size)
+  if (count == 0 || (wanted.vocab_size > 0 && count > wanted.vocab_size))
     throw Error(name + " does not fit the model's vocabulary", "1 to " + std::to_string(wanted.vocab_size) + " pieces",
                 std::to_string(count) + " pieces");
   if (version == 1 && count != kGpt2Pieces)
@@ -115,7 +115,10 @@ TokenizerData read_llmc_tokenizer(std::span<const std::byte> bytes, const std::s
   TokenizerData data;
   data.kind = "bpe";
   data.bos_id = wanted.bos_id;
-  data.pieces.resize(static_cast<size_t>(wanted.vocab_size));
+  if (bytes.size() - kTokenizerHeaderBytes < count)
+    throw Error(name + " is truncated", std::to_string(count) + " pieces",
+                "a size of " + std::to_string(bytes.size()) + " bytes");
+  data.pieces.resize(static_cast<size_t>(std::max<int64_t>(wanted.vocab_size, count)));
   size_t at = kTokenizerHeaderBytes;
   for (uint32_t id = 0; id < count; ++id) {
     const size_t length = at < bytes.size() ? static_cast<size_t>(bytes[at]) : 0;

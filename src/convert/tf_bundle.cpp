@@ -69,18 +69,19 @@ class TableCursor {
   const std::string& path_;
 };
 
-struct Field {
+struct TableField {
   uint64_t number;         // in its message
   uint64_t value = 0;      // of a number
   std::string_view bytes;  // of a text or a message within
 };
 
 // Calls `visit` for each field of a protobuf message.
-void for_each_field(std::string_view message, const std::string& path, const std::function<void(const Field&)>& visit) {
+void for_each_field(std::string_view message, const std::string& path,
+                    const std::function<void(const TableField&)>& visit) {
   TableCursor cursor(message, path);
   while (!cursor.at_end()) {
     const uint64_t tag = cursor.varint();
-    Field field{.number = tag >> 3, .bytes = {}};
+    TableField field{.number = tag >> 3, .bytes = {}};
     if (const uint64_t wire = tag & 7; wire == 0)
       field.value = cursor.varint();
     else if (wire == 2)
@@ -176,16 +177,16 @@ struct Entry {
 
 Entry read_entry(std::string_view message, const std::string& path) {
   Entry entry;
-  for_each_field(message, path, [&](const Field& field) {
+  for_each_field(message, path, [&](const TableField& field) {
     uint64_t* const numbers[] = {nullptr,       &entry.kind,  nullptr,        &entry.shard,
                                  &entry.offset, &entry.bytes, &entry.checksum};
     if (field.number < std::size(numbers) && numbers[field.number] != nullptr) *numbers[field.number] = field.value;
     if (field.number == 7) entry.is_partitioned = true;
     if (field.number != 2) return;
-    for_each_field(field.bytes, path, [&](const Field& dimension) {
+    for_each_field(field.bytes, path, [&](const TableField& dimension) {
       if (dimension.number != 2) return;
       uint64_t size = 0;
-      for_each_field(dimension.bytes, path, [&](const Field& part) {
+      for_each_field(dimension.bytes, path, [&](const TableField& part) {
         if (part.number == 1) size = part.value;
       });
       if (size > static_cast<uint64_t>(INT64_MAX) || entry.shape.size() == kMostTfDimensions)
@@ -208,7 +209,7 @@ std::string shard_path(const std::string& prefix, uint64_t shard, uint64_t count
 // The entry without a name: how many files there are, and their byte order.
 uint64_t read_shard_count(std::string_view message, const std::string& path) {
   uint64_t shards = 0, order = 0;
-  for_each_field(message, path, [&](const Field& field) {
+  for_each_field(message, path, [&](const TableField& field) {
     if (field.number == 1) shards = field.value;
     if (field.number == 2) order = field.value;
   });

@@ -39,6 +39,11 @@ TokenizerData read_openai_pair(const std::string& folder, const Vocabulary& want
   return read_pair(folder, "encoder.json", "vocab.bpe", wanted);
 }
 
+TokenizerData read_spm_file(const std::string& folder, const Vocabulary& wanted) {
+  const auto file = MappedFile::open(in_folder(folder, "tokenizer.model"));
+  return read_spm_model(file->bytes(), file->path(), folder, wanted);
+}
+
 TokenizerData read_llmc_file(const std::string& folder, const Vocabulary& wanted) {
   const auto file = MappedFile::open(in_folder(folder, "gpt2_tokenizer.bin"));
   return read_llmc_tokenizer(file->bytes(), file->path(), wanted);
@@ -54,11 +59,9 @@ struct FolderTokenizer {
   std::string_view file;
   TokenizerData (*read)(const std::string& folder, const Vocabulary& wanted);
 };
-constexpr FolderTokenizer kFolderTokenizers[] = {{"tokenizer.json", read_json_file},
-                                                 {"vocab.json", read_hugging_face_pair},
-                                                 {"encoder.json", read_openai_pair},
-                                                 {"gpt2_tokenizer.bin", read_llmc_file},
-                                                 {"meta.pkl", read_meta_file}};
+constexpr FolderTokenizer kFolderTokenizers[] = {
+    {"tokenizer.json", read_json_file}, {"vocab.json", read_hugging_face_pair}, {"encoder.json", read_openai_pair},
+    {"tokenizer.model", read_spm_file}, {"gpt2_tokenizer.bin", read_llmc_file}, {"meta.pkl", read_meta_file}};
 
 }  // namespace
 
@@ -77,6 +80,7 @@ TokenizerData read_given_tokenizer(const std::string& path, const Vocabulary& wa
     if (name == "vocab.json" || name == "merges.txt") return read_hugging_face_pair(folder, wanted);
     if (name == "encoder.json" || name == "vocab.bpe") return read_openai_pair(folder, wanted);
     if (name.ends_with(".pkl")) return read_meta_pickle(file->bytes(), path, wanted);
+    if (name.ends_with(".model")) return read_spm_model(file->bytes(), path, folder, wanted);
     if (is_llmc_tokenizer(file->bytes())) return read_llmc_tokenizer(file->bytes(), path, wanted);
     const size_t first = as_text(file->bytes()).find_first_not_of(" \t\r\n\xef\xbb\xbf");
     if (first != std::string_view::npos && file->bytes()[first] == std::byte{'{'})
@@ -86,11 +90,11 @@ TokenizerData read_given_tokenizer(const std::string& path, const Vocabulary& wa
   if (std::optional<TokenizerData> found = read_folder_tokenizer(path, wanted)) return *std::move(found);
   const std::string candidates[] = {"tokenizer.bin", "tok" + std::to_string(wanted.vocab_size) + ".bin"};
   if (std::optional<TokenizerData> found = find_llama2c_tokenizer(path, candidates, wanted)) return *std::move(found);
-  throw Error(
-      "there is no tokenizer in " + path,
-      "tokenizer.json, vocab.json and merges.txt, encoder.json and vocab.bpe, gpt2_tokenizer.bin, meta.pkl, or " +
-          candidates[0] + " or " + candidates[1] + " for a vocabulary of " + std::to_string(wanted.vocab_size),
-      "none of them, or none that fits", "--vocab with the folder or the file of the tokenizer");
+  throw Error("there is no tokenizer in " + path,
+              "tokenizer.json, vocab.json and merges.txt, encoder.json and vocab.bpe, tokenizer.model, "
+              "gpt2_tokenizer.bin, meta.pkl, or " +
+                  candidates[0] + " or " + candidates[1] + " for a vocabulary of " + std::to_string(wanted.vocab_size),
+              "none of them, or none that fits", "--vocab with the folder or the file of the tokenizer");
 }
 
 }  // namespace ordinal::convert

@@ -15,7 +15,7 @@ namespace ordinal::convert {
 
 // What a tokenizer is read for.
 struct Vocabulary {
-  int64_t vocab_size = 0;  // of the model: the tokenizer gets this many pieces, "" where it has none
+  int64_t vocab_size = 0;  // of the model: the tokenizer gets this many pieces, "" where it has none; 0: its own number
   TokenId bos_id = -1;     // of the model
   Note note;
 };
@@ -25,6 +25,8 @@ struct Vocabulary {
 // vocab_size, and for anything that would make other ids than the program that wrote the file.
 TokenizerData read_tokenizer_json(std::string_view text, const std::string& name, const std::string& folder,
                                   const Vocabulary& wanted);
+TokenizerData read_spm_model(std::span<const std::byte> bytes, const std::string& name, const std::string& folder,
+                             const Vocabulary& wanted);
 TokenizerData read_llmc_tokenizer(std::span<const std::byte> bytes, const std::string& name, const Vocabulary& wanted);
 TokenizerData read_llama2c_tokenizer(std::span<const std::byte> bytes, const std::string& name,
                                      const Vocabulary& wanted);

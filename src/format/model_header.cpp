@@ -8,6 +8,7 @@
 #include "base/words.h"
 #include "format/checksum.h"
 #include "format/config_fields.h"
+#include "format/tokenizer_facts.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
@@ -53,21 +54,11 @@ void read_position(const Json& json, ModelNotes& notes) {
 }
 
 void read_tokenizer(const Json& json, ModelHeader& header) {
-  static constexpr std::array<std::string_view, 5> kOptional = {"adds_eos", "eos_id", kBlobNames[0], kBlobNames[1],
-                                                                kBlobNames[2]};
+  std::vector<std::string_view> optional = late_tokenizer_facts();
+  optional.insert(optional.end(), kBlobNames.begin(), kBlobNames.end());
   check_members(json, "tokenizer",
-                {"kind", "split", "add_prefix_space", "adds_bos", "bos_id", "unknown_id", "special_ids"}, kOptional);
-  TokenizerData& data = header.tokenizer;
-  data.kind = text(member(json, "kind"), "kind");
-  data.split = text(member(json, "split"), "split");
-  data.add_prefix_space = boolean(member(json, "add_prefix_space"), "add_prefix_space");
-  data.adds_bos = boolean(member(json, "adds_bos"), "adds_bos");
-  if (const Json* adds = find(json, "adds_eos")) data.adds_eos = boolean(*adds, "adds_eos");
-  data.bos_id = whole_number_32(member(json, "bos_id"), "bos_id");
-  if (const Json* id = find(json, "eos_id")) data.eos_id = whole_number_32(*id, "eos_id");
-  data.unknown_id = whole_number_32(member(json, "unknown_id"), "unknown_id");
-  for (const Json& id : array(member(json, "special_ids"), "special_ids"))
-    data.special_ids.push_back(whole_number_32(id, "special_ids"));
+                {"kind", "split", "add_prefix_space", "adds_bos", "bos_id", "unknown_id", "special_ids"}, optional);
+  read_tokenizer_facts(json, header.tokenizer);
   for (size_t i = 0; i < kBlobKinds; ++i)
     if (const std::string name(kBlobNames[i]); json.contains(name)) {
       const Json& blob = member(json, name);
@@ -181,17 +172,8 @@ void write_part(JsonWriter& json, const FilePart& part) {
 }
 
 void write_tokenizer(JsonWriter& json, const ModelHeader& header) {
-  const TokenizerData& data = header.tokenizer;
   json.begin_object();
-  json.add("kind", data.kind);
-  json.add("split", data.split);
-  json.add("add_prefix_space", data.add_prefix_space);
-  json.add("adds_bos", data.adds_bos);
-  if (data.adds_eos) json.add("adds_eos", true);
-  json.add("bos_id", data.bos_id);
-  if (data.eos_id != -1) json.add("eos_id", data.eos_id);
-  json.add("unknown_id", data.unknown_id);
-  json.add("special_ids", data.special_ids);
+  write_tokenizer_facts(json, header.tokenizer);
   for (size_t i = 0; i < kBlobKinds; ++i)
     if (const BlobPart& blob = header.blobs[i]; blob.part.bytes != 0) {
       json.key(kBlobNames[i]);

@@ -39,7 +39,7 @@ struct ModelDraft {
 };
 
 // How tensors are stored. Matrices go to panels; tables stay in rows; tensors of one dimension stay f32 rows. Where a
-// block kind is asked for, tables and matrices of fewer than 32 inputs stay f32.
+// block kind is asked for, tables and matrices with fewer inputs than a block stay f32.
 struct WriteOptions {
   bool keep_dtype = true;  // each matrix in the kind of its source, as is all of a model file; otherwise in `dtype`
   Dtype dtype = Dtype::f32;

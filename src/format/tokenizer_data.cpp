@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/words.h"
+#include "format/tokenizer_facts.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
@@ -13,16 +14,8 @@ namespace {
 
 enum Blob : size_t { kPieces, kMerges, kScores };
 
-constexpr size_t kMaxSplitName = 64;
-
-void check_id(const char* what, TokenId id, TokenId lowest, int64_t vocab_size) {
-  if (id < lowest || id >= vocab_size)
-    throw Error(std::string("the tokenizer's ") + what + " is not in the vocabulary",
-                std::to_string(lowest) + " to " + std::to_string(vocab_size - 1), std::to_string(id));
-}
-
 void check_merge(const TokenizerData::Merge& merge, int64_t vocab_size) {
-  for (const TokenId id : {merge.left, merge.right, merge.result}) check_id("merges", id, 0, vocab_size);
+  for (const TokenId id : {merge.left, merge.right, merge.result}) check_tokenizer_id("merges", id, 0, vocab_size);
 }
 
 void check_score(float score) {
@@ -128,17 +121,6 @@ void read_blob(std::span<const std::byte> bytes, size_t blob, int64_t count, int
   data.scores.resize(static_cast<size_t>(count));
   if (count > 0) std::memcpy(data.scores.data(), bytes.data(), bytes.size());
   for (const float score : data.scores) check_score(score);
-}
-
-void check_tokenizer_facts(const TokenizerData& data, int64_t vocab_size) {
-  tokenizer_kind(data.kind);
-  if (!is_plain_word(data.split, kMaxSplitName))
-    throw Error("a tokenizer's split has no proper name", "up to 64 characters of ASCII, no blanks",
-                in_quotes(data.split));
-  check_id("bos_id", data.bos_id, -1, vocab_size);
-  check_id("eos_id", data.eos_id, -1, vocab_size);
-  check_id("unknown_id", data.unknown_id, -1, vocab_size);
-  for (const TokenId id : data.special_ids) check_id("special_ids", id, 0, vocab_size);
 }
 
 void check_tokenizer(const TokenizerData& data, int64_t vocab_size) {

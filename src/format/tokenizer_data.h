@@ -22,8 +22,9 @@ struct TokenizerKind {
   std::string_view name;
   std::array<bool, kBlobKinds> has;
 };
-inline constexpr std::array<TokenizerKind, 5> kTokenizerKinds = {{{"none", {false, false, false}},
+inline constexpr std::array<TokenizerKind, 6> kTokenizerKinds = {{{"none", {false, false, false}},
                                                                   {"bpe", {true, true, false}},
+                                                                  {"char_bpe", {true, true, false}},
                                                                   {"bytes", {true, false, false}},
                                                                   {"chars", {true, false, false}},
                                                                   {"scores", {true, false, true}}}};
@@ -46,10 +47,7 @@ BlobSize blob_size(size_t blob, int64_t count);
 std::vector<std::byte> write_blob(const TokenizerData& data, size_t blob);
 void read_blob(std::span<const std::byte> bytes, size_t blob, int64_t count, int64_t vocab_size, TokenizerData& data);
 
-// Throws Error when the facts (all but the lists) contradict themselves or the vocabulary.
-void check_tokenizer_facts(const TokenizerData& data, int64_t vocab_size);
-
-// The same for facts and lists, before they are written.
+// Throws Error when facts or lists contradict themselves or the vocabulary, before they are written.
 void check_tokenizer(const TokenizerData& data, int64_t vocab_size);
 
 }  // namespace ordinal

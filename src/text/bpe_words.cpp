@@ -53,6 +53,8 @@ WordEncoder::WordEncoder(const MergeVocabulary& vocabulary, size_t text_bytes, s
 
 void WordEncoder::encode(std::string_view piece) {
   if (piece.size() <= kLongestWord) return encode_word(piece);
+  if (take_whole(piece)) return;
+  if (!vocabulary_.may_cut()) return merge(piece);
   // A token holds its bytes side by side, so where no merged piece joins two bytes, no token will span them, and what
   // stands left and right of them never meets: each part may be merged alone.
   size_t begin = 0;
@@ -72,8 +74,14 @@ void WordEncoder::encode_word(std::string_view word) {
     return;
   }
   const size_t first_id = ids_.size();
-  merge(word);
+  if (!take_whole(word)) merge(word);
   seen = {word.data(), static_cast<uint32_t>(word.size()), static_cast<uint32_t>(ids_.size() - first_id), first_id};
+}
+
+bool WordEncoder::take_whole(std::string_view word) {
+  const TokenId id = vocabulary_.whole_word(word);
+  if (id >= 0) ids_.push_back(id);
+  return id >= 0;
 }
 
 void WordEncoder::merge(std::string_view word) {

@@ -28,6 +28,12 @@ class MergeVocabulary {
   // UTF-8 character must not change them.
   virtual void append_first_ids(std::string_view text, std::vector<TokenId>& ids) const = 0;
 
+  // The token that a word becomes without merging; -1 for none.
+  virtual TokenId whole_word(std::string_view /*word*/) const { return -1; }
+
+  // Whether long pieces may be cut before they are merged: not where first ids depend on their neighbours.
+  virtual bool may_cut() const { return true; }
+
  private:
   static size_t pair(char left, char right) {
     return static_cast<size_t>(static_cast<unsigned char>(left)) << 8 | static_cast<unsigned char>(right);
@@ -52,6 +58,7 @@ class WordEncoder {
     size_t first_id = 0;  // index in ids_
   };
   void encode_word(std::string_view word);
+  bool take_whole(std::string_view word);
   void merge(std::string_view word);
 
   const MergeVocabulary& vocabulary_;

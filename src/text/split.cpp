@@ -12,7 +12,8 @@ struct NamedSplitter {
   const Splitter& (*get)();
 };
 
-constexpr NamedSplitter kSplitters[] = {{"gpt2", gpt2_splitter}, {"none", whole_text_splitter}};
+constexpr NamedSplitter kSplitters[] = {
+    {"gpt2", gpt2_splitter}, {"llama3", llama3_splitter}, {"qwen2", qwen2_splitter}, {"none", whole_text_splitter}};
 
 }  // namespace
 

@@ -6,24 +6,22 @@ namespace {
 
 class WholeTextCursor final : public SplitCursor {
  public:
-  explicit WholeTextCursor(std::string_view text) : left_(text.size()) {}
+  void start(std::string_view text) override { left_ = text.size(); }
 
-  size_t next(std::span<size_t> ends) override {
+  size_t next(std::span<TextRange> pieces) override {
     if (left_ == 0) return 0;
-    ends[0] = left_;
+    pieces[0] = {0, left_};
     left_ = 0;
     return 1;
   }
 
  private:
-  size_t left_;
+  size_t left_ = 0;
 };
 
 class WholeTextSplitter final : public Splitter {
  public:
-  std::unique_ptr<SplitCursor> open(std::string_view text) const override {
-    return std::make_unique<WholeTextCursor>(text);
-  }
+  std::unique_ptr<SplitCursor> open() const override { return std::make_unique<WholeTextCursor>(); }
 };
 
 }  // namespace

@@ -16,10 +16,8 @@ struct Kind {
 };
 
 constexpr Kind kKinds[] = {
-    {"bpe", make_bpe_tokenizer},
-    {"bytes", make_bytes_tokenizer},
-    {"chars", make_chars_tokenizer},
-    {"scores", make_scores_tokenizer},
+    {"bpe", make_bpe_tokenizer},     {"char_bpe", make_char_bpe_tokenizer}, {"bytes", make_bytes_tokenizer},
+    {"chars", make_chars_tokenizer}, {"scores", make_scores_tokenizer},
 };
 
 void check_id(TokenId id, const TokenizerData& data, const std::string& what) {
@@ -35,6 +33,12 @@ void check_data(const TokenizerData& data) {
                 std::to_string(data.pieces.size()));
   }
   for (const TokenId id : data.special_ids) check_id(id, data, "special id");
+  for (const TokenizerData::Added& added : data.added) check_id(added.id, data, "added id");
+  for (const TokenId id : data.byte_ids)
+    if (id != -1) check_id(id, data, "byte id");
+  if (!data.byte_ids.empty() && data.byte_ids.size() != 256)
+    throw Error("a tokenizer's byte ids are not those of all bytes", "256 of them, or none",
+                std::to_string(data.byte_ids.size()));
   if (data.bos_id != -1) check_id(data.bos_id, data, "start id");
   if (data.eos_id != -1) check_id(data.eos_id, data, "end id");
   if (data.unknown_id != -1) check_id(data.unknown_id, data, "unknown id");
@@ -91,7 +95,8 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, bool with_special) c
   TokenId previous = -1;
   for (const TokenId id : ids) {
     text += decode_next(previous, id, with_special);
-    previous = id;
+    // What is left out at the start does not count as something before.
+    if (previous != -1 || with_special || !is_special(id) || id == data_.bos_id) previous = id;
   }
   return text;
 }

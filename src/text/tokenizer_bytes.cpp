@@ -35,13 +35,12 @@ ByteIds byte_ids(const TokenizerData& data) {
 
 class BytesTokenizer final : public TokenizerBase {
  public:
-  BytesTokenizer(TokenizerData data, const ByteIds& ids) : TokenizerBase(std::move(data)), ids_(ids) {}
+  BytesTokenizer(TokenizerData data, const ByteIds& ids) : TokenizerBase(std::move(data), "none", "kept"), ids_(ids) {}
 
  private:
-  bool append_ids(std::string_view text, bool, std::vector<TokenId>& ids) const override {
+  void append_ids(std::string_view text, bool, std::vector<TokenId>& ids, std::vector<Word>*) const override {
     ids.reserve(ids.size() + text.size());
     for (const char byte : text) ids.push_back(ids_[static_cast<unsigned char>(byte)]);
-    return false;
   }
 
   const ByteIds ids_;

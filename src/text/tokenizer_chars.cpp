@@ -14,7 +14,7 @@ size_t unit_length(std::string_view text) { return std::max<size_t>(1, utf8_leng
 
 class CharsTokenizer final : public TokenizerBase {
  public:
-  explicit CharsTokenizer(TokenizerData data) : TokenizerBase(std::move(data)) {
+  explicit CharsTokenizer(TokenizerData data) : TokenizerBase(std::move(data), "none", "kept") {
     const std::vector<std::string>& pieces = this->data().pieces;
     for (size_t i = 0; i < pieces.size(); ++i) {
       const auto id = static_cast<TokenId>(i);
@@ -35,13 +35,12 @@ class CharsTokenizer final : public TokenizerBase {
   }
 
  private:
-  bool append_ids(std::string_view text, bool, std::vector<TokenId>& ids) const override {
+  void append_ids(std::string_view text, bool, std::vector<TokenId>& ids, std::vector<Word>*) const override {
     for (size_t at = 0; at < text.size();) {
       const std::string_view unit = text.substr(at, unit_length(text.substr(at)));
       ids.push_back(id_of(unit));
       at += unit.size();
     }
-    return false;
   }
 
   TokenId id_of(std::string_view unit) const {

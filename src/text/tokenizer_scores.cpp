@@ -1,9 +1,11 @@
 // tokenizer_scores.cpp: pieces with scores, best-scoring neighbours merged first: llama2.c's tokenizer.
 // Karpathy, llama2.c, `encode` and `decode` of run.c; the vocabularies come from SentencePiece.
 //
-// Ids 3 to 258 stand for the bytes 0 to 255. They are used for characters that have no piece, and never merge.
+// byte_ids stand for the bytes 0 to 255, in llama2.c's files ids 3 to 258. They are used for characters that have no
+// piece, and never merge.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/utf8.h"
@@ -14,20 +16,30 @@
 namespace ordinal {
 namespace {
 
-constexpr TokenId kFirstByte = 3;
-constexpr TokenId kAfterBytes = kFirstByte + 256;
+constexpr TokenId kFirstByte = 3;       // in llama2.c's files
 constexpr size_t kLongestPiece = 1024;  // a model's are up to about 50 bytes long
 constexpr float kNoMerge = -1e10f;      // llama2.c leaves pieces of this score and below unmerged
+
+std::vector<TokenId> ids_of_bytes(const TokenizerData& data) {
+  if (!data.byte_ids.empty()) return data.byte_ids;
+  if (data.pieces.size() < kFirstByte + 256)
+    throw Error("a tokenizer with scores has too few pieces", "at least 259: three, then one for every byte",
+                std::to_string(data.pieces.size()));
+  std::vector<TokenId> ids(256);
+  std::iota(ids.begin(), ids.end(), kFirstByte);
+  return ids;
+}
 
 // The pieces that text can become, in the order of their bytes. Views of TokenizerData::pieces.
 class Dictionary {
  public:
-  explicit Dictionary(const TokenizerData& data) {
-    const std::vector<bool> special = special_flags(data);
+  Dictionary(const TokenizerData& data, const std::vector<TokenId>& byte_ids) {
+    std::vector<bool> is_text = text_flags(data);
+    for (const TokenId id : byte_ids)
+      if (id >= 0) is_text[static_cast<size_t>(id)] = false;
     for (size_t i = 0; i < data.pieces.size(); ++i) {
       const auto id = static_cast<TokenId>(i);
-      const bool is_byte = id >= kFirstByte && id < kAfterBytes;
-      if (!is_byte && !special[i] && !data.pieces[i].empty()) entries_.push_back({data.pieces[i], id});
+      if (is_text[i]) entries_.push_back({data.pieces[i], id});
     }
     std::sort(entries_.begin(), entries_.end());  // of two ids with one piece the lower is found
   }
@@ -46,10 +58,6 @@ class Dictionary {
 };
 
 void check(const TokenizerData& data) {
-  if (data.pieces.size() < kAfterBytes) {
-    throw Error("a tokenizer with scores has too few pieces", "at least 259: three, then one for every byte",
-                std::to_string(data.pieces.size()));
-  }
   if (data.scores.size() != data.pieces.size()) {
     throw Error("a tokenizer's scores do not fit its pieces", std::to_string(data.pieces.size()) + " scores",
                 std::to_string(data.scores.size()));
@@ -64,11 +72,13 @@ void check(const TokenizerData& data) {
       throw Error("a piece of a tokenizer with scores is too long", "at most 1024 bytes",
                   name_of_token(data, id) + " of " + std::to_string(data.pieces[i].size()) + " bytes");
     }
-    if (id < kFirstByte || id >= kAfterBytes) continue;
-    const std::string byte(1, static_cast<char>(id - kFirstByte));
-    if (data.pieces[i] == byte) continue;
+  }
+  const std::vector<TokenId> byte_ids = ids_of_bytes(data);
+  for (size_t i = 0; i < byte_ids.size(); ++i) {
+    const std::string byte(1, static_cast<char>(i));
+    if (byte_ids[i] < 0 || data.pieces[static_cast<size_t>(byte_ids[i])] == byte) continue;
     throw Error("a tokenizer with scores lacks the token of a byte",
-                "token " + std::to_string(i) + " for " + in_quotes(byte), name_of_token(data, id));
+                "token " + std::to_string(byte_ids[i]) + " for " + in_quotes(byte), name_of_token(data, byte_ids[i]));
   }
 }
 
@@ -96,52 +106,91 @@ std::vector<MergeRules::Rule> rules_of(const TokenizerData& data, const Dictiona
 
 class ScoredVocabulary final : public MergeVocabulary {
  public:
-  explicit ScoredVocabulary(const TokenizerData& data) : ScoredVocabulary(data, Dictionary(data)) {}
+  explicit ScoredVocabulary(const TokenizerData& data) : ScoredVocabulary(data, ids_of_bytes(data)) {}
 
   // A character is a byte and up to three bytes after it that continue one, whether or not that is UTF-8.
   void append_first_ids(std::string_view text, std::vector<TokenId>& ids) const override {
+    const size_t from = ids.size();
     for (size_t at = 0; at < text.size();) {
-      size_t length = 1;
-      while (length < 4 && at + length < text.size() && continues_character(text[at + length])) ++length;
-      const std::string_view character = text.substr(at, length);
+      const std::string_view character = unit_of(text.substr(at));
       const TokenId id = dictionary_.find(character);
       if (id >= 0) {
         ids.push_back(id);
       } else {
-        for (const char byte : character) ids.push_back(kFirstByte + static_cast<unsigned char>(byte));
+        append_bytes(character, from, ids);
       }
-      at += length;
+      at += character.size();
     }
   }
 
+  bool may_cut() const override { return !fuses_; }
+
+  // How many bytes at the front of `rest` became one unknown token.
+  size_t unknown_length(std::string_view rest) const {
+    size_t length = unit_of(rest).size();
+    while (fuses_ && length < rest.size() && !has_tokens(unit_of(rest.substr(length))))
+      length += unit_of(rest.substr(length)).size();
+    return length;
+  }
+
+  static std::string_view unit_of(std::string_view text) {
+    size_t length = 1;
+    while (length < 4 && length < text.size() && continues_character(text[length])) ++length;
+    return text.substr(0, length);
+  }
+
  private:
-  ScoredVocabulary(const TokenizerData& data, Dictionary dictionary)
-      : MergeVocabulary(rules_of(data, dictionary), data.pieces), dictionary_(std::move(dictionary)) {}
+  ScoredVocabulary(const TokenizerData& data, const std::vector<TokenId>& byte_ids)
+      : ScoredVocabulary(data, Dictionary(data, byte_ids), byte_ids) {}
+  ScoredVocabulary(const TokenizerData& data, Dictionary dictionary, std::vector<TokenId> byte_ids)
+      : MergeVocabulary(rules_of(data, dictionary), data.pieces),
+        dictionary_(std::move(dictionary)),
+        byte_ids_(std::move(byte_ids)),
+        unknown_id_(data.unknown_id),
+        fuses_(data.fuse_unknown && std::find(byte_ids_.begin(), byte_ids_.end(), -1) != byte_ids_.end()) {}
+
+  TokenId byte_id(char byte) const { return byte_ids_[static_cast<unsigned char>(byte)]; }
+  bool has_bytes(std::string_view character) const {
+    return std::all_of(character.begin(), character.end(), [&](char byte) { return byte_id(byte) >= 0; });
+  }
+  bool has_tokens(std::string_view character) const { return dictionary_.find(character) >= 0 || has_bytes(character); }
+
+  void append_bytes(std::string_view character, size_t from, std::vector<TokenId>& ids) const {
+    if (has_bytes(character)) {
+      for (const char byte : character) ids.push_back(byte_id(byte));
+    } else if (unknown_id_ >= 0) {
+      if (!fuses_ || ids.size() == from || ids.back() != unknown_id_) ids.push_back(unknown_id_);
+    } else {
+      throw Error("a character has no token, and this tokenizer has none for its bytes or the unknown",
+                  "pieces of its vocabulary", in_quotes(character));
+    }
+  }
 
   Dictionary dictionary_;
+  std::vector<TokenId> byte_ids_;
+  TokenId unknown_id_;
+  bool fuses_;  // unknown characters side by side
 };
 
 class ScoresTokenizer final : public TokenizerBase {
  public:
-  explicit ScoresTokenizer(TokenizerData data) : TokenizerBase(std::move(data)), vocabulary_(this->data()) {}
-
-  // The first piece of a text begins with a space that encoding has put there.
-  std::string decode_next(TokenId previous, TokenId id, bool with_special) const override {
-    std::string bytes = Tokenizer::decode_next(previous, id, with_special);
-    const bool first = previous == -1 || previous == data().bos_id;
-    return first && !is_special(id) && bytes.starts_with(' ') ? bytes.substr(1) : bytes;
-  }
+  explicit ScoresTokenizer(TokenizerData data)
+      : TokenizerBase(std::move(data), "start", "dropped"), vocabulary_(this->data()) {}
 
  private:
-  bool append_ids(std::string_view text, bool at_start, std::vector<TokenId>& ids) const override {
-    if (at_start && !continues_character(text[0])) {
-      const std::string spaced = std::string(" ").append(text);
-      WordEncoder(vocabulary_, spaced.size(), ids).encode(spaced);
-    } else {
-      if (at_start) vocabulary_.append_first_ids(" ", ids);  // a character of its own, whatever the text begins with
-      WordEncoder(vocabulary_, text.size(), ids).encode(text);
+  // As in run.c, also when the start token is written.
+  bool is_first(TokenId previous, bool) const override { return previous == -1 || previous == data().bos_id; }
+
+  void append_ids(std::string_view text, bool spaced, std::vector<TokenId>& ids, std::vector<Word>*) const override {
+    if (spaced && continues_character(text[1])) {
+      vocabulary_.append_first_ids(" ", ids);  // a character of its own, whatever the text begins with
+      text.remove_prefix(1);
     }
-    return at_start;
+    WordEncoder(vocabulary_, text.size(), ids).encode(text);
+  }
+
+  size_t bytes_of(TokenId id, std::string_view rest) const override {
+    return id == data().unknown_id ? vocabulary_.unknown_length(rest) : piece(id).size();
   }
 
   ScoredVocabulary vocabulary_;

@@ -9,6 +9,7 @@
 #include "convert/foreign_files.h"
 #include "convert/gguf_kinds.h"
 #include "format/model_draft.h"
+#include "kernels/kernels.h"
 #include "ordinal/session.h"
 #include "support.h"
 #include "text/sha256.h"
@@ -82,6 +83,27 @@ void check_choices(const std::shared_ptr<const ordinal::Model>& model, const jso
     if (greedy.size() < expected.size()) next = best_of_row(session.evaluate(std::vector{next}));
   }
   CHECK(greedy == expected);
+}
+
+// Bits of all logits, whatever the chunks and the instruction set.
+void check_bits(const std::shared_ptr<const ordinal::Model>& model, const json& item) {
+  const auto ids = item["ids"].get<std::vector<TokenId>>();
+  const auto logits = [&](int64_t chunk) {
+    ordinal::SessionOptions options;
+    options.chunk = chunk;
+    ordinal::Session session(model, options);
+    std::vector<float> all;
+    session.evaluate_all(ids,
+                         [&](int64_t, std::span<const float> row) { all.insert(all.end(), row.begin(), row.end()); });
+    return all;
+  };
+  const std::vector<float> expected = logits(256);
+  const ordinal::Kernels& in_use = ordinal::kernels();
+  for (const ordinal::Kernels* table : ordinal::available_kernels()) {
+    ordinal::use_kernels_for_test(*table);
+    for (const int64_t chunk : {1, 7}) CHECK(test::same_bits(logits(chunk), expected));
+  }
+  ordinal::use_kernels_for_test(in_use);
 }
 
 // The tensors of the draft against what the file's own writer says of them: sums, and the first numbers.
@@ -181,6 +203,7 @@ TEST_CASE("gguf: tensors, logits and greedy ids of official writers' files equal
       check_case(exact, item, 1e-4);
       check_choices(exact, item);
       check_case(stored, item, 0.035 * largest_logit(golden["cases"]));
+      check_bits(stored, item);
     }
   }
 }

@@ -2,7 +2,7 @@
 // handed-over vectors.
 #include <nlohmann/json.hpp>
 
-#include "convert/bpe_builder.h"
+#include "base/byte_spelling.h"
 #include "convert/tokenizer_files.h"
 #include "ordinal/tokenizer.h"
 #include "support.h"
@@ -130,15 +130,15 @@ TEST_CASE("hf tokenizer: hf-tiny-gpt2 writes ' lower newer' as its published tes
 }
 
 TEST_CASE("hf tokenizer: spelling and bytes agree for all 256") {
-  CHECK_EQ(convert::bytes_of_spelling("!~"), "!~");
-  CHECK_EQ(convert::bytes_of_spelling("\xc4\xa0"), " ");                   // U+0120
-  CHECK_EQ(convert::bytes_of_spelling("\xc4\x8a"), "\n");                  // U+010A
-  CHECK_EQ(convert::bytes_of_spelling("\xc4\x80"), std::string(1, '\0'));  // U+0100
-  CHECK_EQ(convert::bytes_of_spelling("\xc5\x83"), "\xad");                // U+0143, the last
-  CHECK_EQ(convert::bytes_of_spelling("\xc3\xbf"), "\xff");                // itself
+  CHECK_EQ(bytes_of_spelling("!~"), "!~");
+  CHECK_EQ(bytes_of_spelling("\xc4\xa0"), " ");                   // U+0120
+  CHECK_EQ(bytes_of_spelling("\xc4\x8a"), "\n");                  // U+010A
+  CHECK_EQ(bytes_of_spelling("\xc4\x80"), std::string(1, '\0'));  // U+0100
+  CHECK_EQ(bytes_of_spelling("\xc5\x83"), "\xad");                // U+0143, the last
+  CHECK_EQ(bytes_of_spelling("\xc3\xbf"), "\xff");                // itself
   for (const char* outside :
        {" ", "\n", "\x7f", "\xc2\xa0", "\xc2\xad", "\xc5\x84", "\xe2\x82\xac", "\xc4", "\xff", "a\xc4"})
-    CHECK_FALSE(convert::bytes_of_spelling(outside).has_value());
+    CHECK_FALSE(bytes_of_spelling(outside).has_value());
 }
 
 TEST_CASE("hf tokenizer: merges may be lines or pairs, the model may have more ids than pieces") {
@@ -161,28 +161,26 @@ TEST_CASE("hf tokenizer: what would change ids is refused by the name of the fie
     const char* field;
     std::function<void(json&)> change;
   } kChanges[] = {
-      {"normalizer", [](json& t) { t["normalizer"] = {{"type", "NFC"}}; }},
+      {"normalizer", [](json& t) { t["normalizer"] = {{"type", "Precompiled"}}; }},
       {"normalizer",
-       [](json& t) { t["normalizer"] = {{"type", "Sequence"}, {"normalizers", {{{"type", "Lowercase"}}}}}; }},
-      {"pre_tokenizer", [](json& t) { t["pre_tokenizer"] = nullptr; }},
-      {"pre_tokenizer", [](json& t) { t["pre_tokenizer"] = {{"type", "Metaspace"}}; }},
-      {"pre_tokenizer",
+       [](json& t) { t["normalizer"] = {{"type", "Sequence"}, {"normalizers", {{{"type", "BertNormalizer"}}}}}; }},
+      {"decoder", [](json& t) { t["pre_tokenizer"] = nullptr; }},
+      {"decoder", [](json& t) { t["pre_tokenizer"] = {{"type", "Metaspace"}}; }},
+      {"pre_tokenizer", [](json& t) { t["pre_tokenizer"] = {{"type", "UnicodeScripts"}}; }},
+      {"(?m:",
        [](json& t) {
-         t["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", {{{"type", "Digits"}}, t["pre_tokenizer"]}}};
+         t["pre_tokenizer"] = {{"type", "Split"}, {"pattern", {{"Regex", "(?m:x)"}}}, {"behavior", "Isolated"}};
        }},
+      {"pre_tokenizer Split",
+       [](json& t) { t["pre_tokenizer"] = {{"type", "Split"}, {"pattern", {{"String", "x"}}}, {"behavior", "?"}}; }},
       {"add_prefix_space", [](json& t) { t["pre_tokenizer"].erase("add_prefix_space"); }},
       {"post_processor", [](json& t) { t["post_processor"] = {{"type", "TemplateProcessing"}}; }},
       {"decoder", [](json& t) { t["decoder"] = {{"type", "WordPiece"}}; }},
       {"model.type", [](json& t) { t["model"]["type"] = "Unigram"; }},
       {"model.dropout", [](json& t) { t["model"]["dropout"] = 0.1; }},
       {"model.byte_fallback", [](json& t) { t["model"]["byte_fallback"] = true; }},
-      {"model.ignore_merges", [](json& t) { t["model"]["ignore_merges"] = true; }},
-      {"model.fuse_unk", [](json& t) { t["model"]["fuse_unk"] = true; }},
       {"model.end_of_word_suffix", [](json& t) { t["model"]["end_of_word_suffix"] = "</w>"; }},
       {"model.continuing_subword_prefix", [](json& t) { t["model"]["continuing_subword_prefix"] = "##"; }},
-      {"lstrip", [](json& t) { t["added_tokens"][0]["lstrip"] = true; }},
-      {"rstrip", [](json& t) { t["added_tokens"][0]["rstrip"] = true; }},
-      {"single_word", [](json& t) { t["added_tokens"][0]["single_word"] = true; }},
       {"new_field", [](json& t) { t["new_field"] = 1; }},
       {"new_switch", [](json& t) { t["model"]["new_switch"] = true; }},
       {"vocab", [](json& t) { t["model"].erase("vocab"); }},
@@ -212,13 +210,15 @@ TEST_CASE("hf tokenizer: splitting and the space in front follow the pre-tokeniz
   CHECK(mentions(error_of([&] { read_json_text(tree.dump(), 330, scratch.folder().string()); }), {"add_prefix_space"}));
 }
 
-TEST_CASE("hf tokenizer: an added token that is not special is found only on request, and said") {
+TEST_CASE("hf tokenizer: an added token that is not special is found in any text and written like any other") {
   json tree = golden_tokenizer();
   tree["added_tokens"].push_back({{"id", 330}, {"content", "<more stuff>"}, {"special", false}});
   const Read read = read_json_text(tree.dump(), 331);
-  CHECK_EQ(read.data.special_ids, Ids{0, 1, 330});
+  CHECK_EQ(read.data.special_ids, Ids{0, 1});
   CHECK_EQ(read.data.pieces[330], "<more stuff>");
-  CHECK_EQ(read.notes.size(), 1);
+  const auto tokenizer = make_tokenizer(read.data);
+  CHECK_EQ(tokenizer->encode("<more stuff><more stuff>"), Ids{330, 330});
+  CHECK_EQ(tokenizer->decode(Ids{330}), "<more stuff>");
   // Beyond the model's rows it cannot come up.
   const Read beyond = read_json_text(tree.dump(), 330);
   CHECK_EQ(beyond.data.special_ids, Ids{0, 1});
@@ -313,7 +313,7 @@ TEST_CASE("hf tokenizer: special tokens come from whichever file names them") {
   SUBCASE("settings that change ids are refused") {
     for (const char* config :
          {R"({"do_lower_case": true})", R"({"add_bos_token": 1})", R"({"add_bos_token": true, "bos_token": "<none>"})",
-          R"({"tokenizer_class": "BertTokenizer"})", R"({"pad_token": {"content": "x", "lstrip": true}})",
+          R"({"tokenizer_class": "BertTokenizer"})", R"({"pad_token": {"content": "x", "lstrip": 1}})",
           R"({"pad_token": {}})", R"({"pad_token": 5})", R"({"added_tokens_decoder": {"x": {"content": "y"}}})",
           R"({"added_tokens_decoder": {"1": {"content": "y"}}})", "[]"}) {
       CAPTURE(config);

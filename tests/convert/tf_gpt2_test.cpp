@@ -63,7 +63,8 @@ TEST_CASE("tf gpt2: the handed-over folder has its golden logits, best tokens, t
   const std::string folder = test::shared("checkpoints/formats/tf/tf-gpt2");
   if (folder.empty()) return;
   const auto model = ordinal::Model::bind(ordinal::open_any_model(folder));
-  for (const json& item : json::parse(test::read_file(folder + "/golden.json"))["cases"]) {
+  const json goldens = json::parse(test::read_file(folder + "/golden.json"));
+  for (const json& item : goldens["cases"]) {
     ordinal::Session session(model);
     auto next = item["ids"].get<std::vector<TokenId>>();
     std::vector<TokenId> found;

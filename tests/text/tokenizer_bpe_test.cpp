@@ -236,7 +236,7 @@ TEST_CASE("tokenizer: byte pair data that contradicts itself is refused") {
       {"unknown id below", {"unknown id"}, [](TokenizerData& d) { d.unknown_id = -2; }},
       {"no start id", {"start id"}, [](TokenizerData& d) { d.adds_bos = true; }},
       {"two tokens for one byte", {"one byte"}, [](TokenizerData& d) { d.pieces[6] = "a"; }},
-      {"unknown cut", {"gpt2, none"}, [](TokenizerData& d) { d.split = "gpt4"; }},
+      {"unknown cut", {"gpt2, llama3, qwen2, none"}, [](TokenizerData& d) { d.split = "gpt4"; }},
       {"unknown kind", {"bpe, bytes, chars, scores, none"}, [](TokenizerData& d) { d.kind = "wordpiece"; }},
       {"no kind", {"no tokenizer"}, [](TokenizerData& d) { d.kind = "none"; }},
       {"no pieces", {"impossible size"}, [](TokenizerData& d) { d.pieces.clear(); }},
