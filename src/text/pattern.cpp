@@ -30,6 +30,9 @@ T* made(T* pointer) {
   return pointer;
 }
 
+}  // namespace
+
+// Out of the anonymous namespace, as members below are of its types.
 template <auto Free>
 struct Freed {
   template <class T>
@@ -37,8 +40,6 @@ struct Freed {
     Free(pointer);
   }
 };
-
-}  // namespace
 
 struct Pattern::Compiled {
   std::unique_ptr<pcre2_code, Freed<pcre2_code_free>> code;

@@ -221,7 +221,7 @@ TEST_CASE("rope scaling: a key the scaling does not use is refused, with the lis
       {"rope:factor=2", "theta, pairing, rotary_dim, scaling"},
       {"rope:scaling=linear,factor=2,original_length=64", "theta, pairing, rotary_dim, scaling, factor"},
       {"rope:scaling=ntk_by_parts,factor=2,mscale=1", "original_length, beta_fast, beta_slow, ramp"},
-      {"rope:scaling=yarn,factor=2,length=9", "ramp, attention_factor, mscale, mscale_all_dim"},
+      {"rope:scaling=yarn,factor=2,length=9", "ramp, truncate, attention_factor, mscale, mscale_all_dim"},
       {"rope:scaling=dynamic,ramp=code", "factor, original_length, length"},
       {"rope:scaling=llama3,beta_fast=3", "low_freq_factor, high_freq_factor"},
   };
