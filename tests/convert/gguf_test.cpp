@@ -11,6 +11,7 @@
 #include "format/model_draft.h"
 #include "kernels/kernels.h"
 #include "ordinal/session.h"
+#include "ordinal/tokenizer.h"
 #include "support.h"
 #include "text/sha256.h"
 
@@ -205,12 +206,22 @@ TEST_CASE("gguf: tensors, logits and greedy ids of official writers' files equal
       check_case(stored, item, 0.035 * largest_logit(golden["cases"]));
       check_bits(stored, item);
     }
+    if (golden["tokens"].empty()) continue;
+    // Ids of texts, nothing added.
+    ordinal::TokenizerData data = stored->file().tokenizer();
+    data.adds_bos = data.adds_eos = false;
+    const auto tokenizer = ordinal::make_tokenizer(std::move(data));
+    for (const json& pair : golden["tokens"]) {
+      CAPTURE(pair.dump());
+      CHECK(tokenizer->encode(pair[0].get<std::string>()) == pair[1].get<std::vector<TokenId>>());
+    }
   }
 }
 
 TEST_CASE("gguf: random models of other architectures have transformers' logits") {
   const std::string folder = test::repository("tests/goldens/gguf/");
-  for (const auto& [name, golden] : json::parse(test::read_file(folder + "logits.json")).items()) {
+  const json goldens = json::parse(test::read_file(folder + "logits.json"));
+  for (const auto& [name, golden] : goldens.items()) {
     CAPTURE(name);
     check_case(ordinal::Model::bind(ordinal::open_any_model(folder + name + ".gguf")), golden, 1e-5);
   }
@@ -219,7 +230,8 @@ TEST_CASE("gguf: random models of other architectures have transformers' logits"
 TEST_CASE("gguf: case sec-01, the sound file has the logits of its case") {
   const std::string file = test::shared("cases/cases.json");
   if (file.empty()) return;
-  for (const json& row : json::parse(test::read_file(file))["cases"])
+  const json cases = json::parse(test::read_file(file))["cases"];
+  for (const json& row : cases)
     for (const json& item : row["items"]) {
       if (row["id"] != "sec-01" || item["name"] != "control") continue;
       const std::string path = test::shared("cases/" + item["input"]["file"].get<std::string>());
@@ -230,7 +242,8 @@ TEST_CASE("gguf: case sec-01, the sound file has the logits of its case") {
 TEST_CASE("gguf: each file bent to do harm gives one clear error") {
   const std::string folder = test::shared("checkpoints/formats");
   if (folder.empty()) return;
-  for (const json& item : json::parse(test::read_file(folder + "/hostile.json"))) {
+  const json items = json::parse(test::read_file(folder + "/hostile.json"));
+  for (const json& item : items) {
     const std::string file = item["file"];
     if (!file.starts_with("hostile-gguf/")) continue;
     CAPTURE(file);
