@@ -25,10 +25,12 @@ int run_tokenize(Arguments arguments) {
   ModelOptions model;
   PromptOptions prompt;
   bool ids_only = false, no_bos = false, json = false, quiet = false;
-  Parser parser("tokenize",
-                "Shows the tokens of a text: id, the bytes of the text it stands for (from..to, the end not included), "
-                "and its piece. The text is taken as it is, a newline at the end of a file included.",
-                "ordinal tokenize \"Once upon a time\"");
+  Parser parser(
+      "tokenize",
+      "Shows the tokens of a text: id, the bytes of the text it stands for (from..to, the end not included), "
+      "and its piece. The text is taken as it is, a newline at the end of a file included. --vocab without -m "
+      "takes a tokenizer alone: a folder, a tokenizer.json or a tokenizer.model.",
+      "ordinal tokenize \"Once upon a time\"");
   prompt.add_to(parser, "text");
   model.add_to(parser);
   parser.flag("--ids-only", ids_only, "only the ids, on one line, with commas between: as --ids takes them");

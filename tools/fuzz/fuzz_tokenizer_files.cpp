@@ -29,6 +29,10 @@ constexpr Reader kReaders[] = {
     [](std::string_view text) {
       return ordinal::convert::read_llama2c_tokenizer(std::as_bytes(std::span(text)), "tokenizer.bin", wanted());
     },
+    [](std::string_view text) {
+      return ordinal::convert::read_spm_model(std::as_bytes(std::span(text)), "tokenizer.model", "", {});
+    },
+    [](std::string_view text) { return ordinal::convert::read_tokenizer_json(text, "tokenizer.json", "", {}); },
 };
 
 }  // namespace

@@ -49,6 +49,25 @@ void write_seeds(const fs::path& folder) {
       std::string(1, '\0') + R"({"model":{"type":"BPE","vocab":)" + vocab +
           R"(,"merges":["a b","Ġ a"]},"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false,"use_regex":true},)"
           R"("decoder":{"type":"ByteLevel"},"added_tokens":[{"id":5,"content":"<s>","special":true}]})");
+  put(folder, "fuzz_tokenizer_files", "tokenizer_json_steps",
+      std::string(1, '\5') + R"({"model":{"type":"BPE","vocab":)" + vocab +
+          R"(,"merges":["a b","Ġ a"],"ignore_merges":true},"normalizer":{"type":"Sequence","normalizers":[{"type":"NFKC"},)"
+          R"({"type":"Replace","pattern":{"Regex":"a{2,}"},"content":"a"},{"type":"Strip"},{"type":"Lowercase"}]},)"
+          R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":"[^(\\s|[.,])]+"},)"
+          R"("behavior":"MergedWithNext","invert":true},{"type":"ByteLevel","add_prefix_space":false,"use_regex":true},)"
+          R"({"type":"Digits"}]},"decoder":{"type":"ByteLevel"},"added_tokens":[{"id":5,"content":"<s>","special":false,)"
+          R"("lstrip":true,"rstrip":true,"single_word":true,"normalized":true}]})");
+  put(folder, "fuzz_tokenizer_files", "tokenizer_json_characters",
+      std::string(1, '\5') + R"({"model":{"type":"BPE","vocab":{"<unk>":0,"▁":1,"a":2,"b":3,"▁a":4,"<0x21>":5},)"
+                             R"("merges":[["▁","a"]],"byte_fallback":true,"fuse_unk":true,"unk_token":"<unk>"},)"
+                             R"("pre_tokenizer":{"type":"Metaspace","prepend_scheme":"first","split":true},)"
+                             R"("decoder":{"type":"Metaspace","prepend_scheme":"first"},)"
+                             R"("added_tokens":[{"id":0,"content":"<unk>","special":true}]})");
+  put(folder, "fuzz_tokenizer_files", "spm_model",
+      std::string(1, '\4') + std::string("\x0a\x08\x0a\x01"
+                                         "a\x15\0\0\0\0\x0a\x07\x0a\x03<s>\x18\x03\x0a\x08\x0a\x04</s>\x18\x03"
+                                         "\x12\x02\x18\x02\x1a\x02\x20\0",
+                                         37));
   put(folder, "fuzz_tokenizer_files", "bpe", std::string(1, '\1') + fuzz::joined({vocab, merges}));
   put(folder, "fuzz_tokenizer_files", "llmc", std::string(1, '\2') + foreign::llmc_tokenizer_file({"a", "b", "ab"}, 2));
   put(folder, "fuzz_tokenizer_files", "llama2c",
