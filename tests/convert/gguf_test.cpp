@@ -206,12 +206,13 @@ TEST_CASE("gguf: tensors, logits and greedy ids of official writers' files equal
       check_case(stored, item, 0.035 * largest_logit(golden["cases"]));
       check_bits(stored, item);
     }
-    if (golden["tokens"].empty()) continue;
+    const json tokens = golden.value("tokens", json::array());
+    if (tokens.empty()) continue;
     // Ids of texts, nothing added.
     ordinal::TokenizerData data = stored->file().tokenizer();
     data.adds_bos = data.adds_eos = false;
     const auto tokenizer = ordinal::make_tokenizer(std::move(data));
-    for (const json& pair : golden["tokens"]) {
+    for (const json& pair : tokens) {
       CAPTURE(pair.dump());
       CHECK(tokenizer->encode(pair[0].get<std::string>()) == pair[1].get<std::vector<TokenId>>());
     }
