@@ -319,6 +319,7 @@ TEST_CASE("gguf: what is not understood is refused by name") {
   named(error({}, foreign::le64(5) + "llama", foreign::le64(5) + "whale"), "whale");
   named(error({}, "blk.1.ffn_norm.weight", "blk.1.ffn_dorm.weight"), "ffn_norm");
   named(error({gguf_text_key("llama.context_length", "x")}), "twice");
+  named(error({}, foreign::le64(draft.tensors.size()), foreign::le64(0)), "token_embd.weight");
   named(error({}, "GGUF\3", "GGUF\1"), "version 1");
 }
 
