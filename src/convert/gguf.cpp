@@ -119,7 +119,7 @@ class Finder {
   std::set<std::string, std::less<>> used_;
 };
 
-[[maybe_unused]] GgufTokenizer tokenizer_keys(GgufKeys& keys) {
+GgufTokenizer tokenizer_keys(GgufKeys& keys) {
   const auto key = [](const char* name) { return "tokenizer.ggml." + std::string(name); };
   const auto text = [&](const std::string& name) { return std::string(keys.text(name).value_or("")); };
   const auto texts = [&](const char* name) {
@@ -196,8 +196,9 @@ ModelDraft read_gguf(const std::string& path, const ImportOptions& options) {
   finder.say_inexact();
 
   const Vocabulary wanted{draft.config.vocab_size, draft.config.bos_id, options.note};
-  draft.tokenizer =
-      !options.vocab_dir.empty() ? read_given_tokenizer(options.vocab_dir, wanted) : no_tokenizer(path, options);
+  draft.tokenizer = !options.vocab_dir.empty() ? read_given_tokenizer(options.vocab_dir, wanted)
+                                               : read_gguf_tokenizer(tokenizer_keys(file.keys), path, wanted);
+  if (draft.tokenizer.kind == "none") no_tokenizer(path, options);
   return draft;
 }
 

@@ -205,7 +205,7 @@ void place_tensors(std::vector<GgufTensor>& tensors, int64_t data_start, int64_t
 }
 
 void read_shard(const std::string& path, bool first, GgufFile& all) {
-  const auto file = MappedFile::open(path);
+  const auto file = all.files.emplace_back(MappedFile::open(path));
   Cursor in(*file);
   read_header(in);
   uint64_t n_tensors = in.u64("the count of tensors");

@@ -69,6 +69,7 @@ struct GgufTensor {
 };
 
 struct GgufFile {
+  std::vector<std::shared_ptr<const MappedFile>> files;  // which texts and arrays of the keys lie in
   GgufKeys keys;
   std::map<std::string, GgufTensor, std::less<>> tensors;
 };

@@ -12,10 +12,10 @@ namespace {
 
 // The byte that a piece like <0x0A> stands for.
 size_t byte_of_piece(const std::string& piece, const std::string& name) {
-  constexpr std::string_view kHexDigits = "0123456789ABCDEF";
+  constexpr std::string_view kHex = "0123456789ABCDEF";
   const bool is_long_enough = piece.size() == 6 && piece.starts_with("<0x") && piece[5] == '>';
-  const size_t high = is_long_enough ? kHexDigits.find(piece[3]) : std::string_view::npos;
-  const size_t low = is_long_enough ? kHexDigits.find(piece[4]) : std::string_view::npos;
+  const size_t high = is_long_enough ? kHex.find(piece[3]) : std::string_view::npos;
+  const size_t low = is_long_enough ? kHex.find(piece[4]) : std::string_view::npos;
   if (high == std::string_view::npos || low == std::string_view::npos)
     throw Error(name + " has a piece of type byte that is none", "<0x00> to <0xFF>", in_quotes(piece));
   return 16 * high + low;

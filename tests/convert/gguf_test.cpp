@@ -11,6 +11,7 @@
 #include "format/model_draft.h"
 #include "kernels/kernels.h"
 #include "ordinal/session.h"
+#include "ordinal/tokenizer.h"
 #include "support.h"
 #include "text/sha256.h"
 
@@ -205,6 +206,16 @@ TEST_CASE("gguf: tensors, logits and greedy ids of official writers' files equal
       check_case(stored, item, 0.035 * largest_logit(golden["cases"]));
       check_bits(stored, item);
     }
+    const json tokens = golden.value("tokens", json::array());
+    if (tokens.empty()) continue;
+    // Ids of texts, nothing added.
+    ordinal::TokenizerData data = stored->file().tokenizer();
+    data.adds_bos = data.adds_eos = false;
+    const auto tokenizer = ordinal::make_tokenizer(std::move(data));
+    for (const json& pair : tokens) {
+      CAPTURE(pair.dump());
+      CHECK(tokenizer->encode(pair[0].get<std::string>()) == pair[1].get<std::vector<TokenId>>());
+    }
   }
 }
 
@@ -220,8 +231,8 @@ TEST_CASE("gguf: random models of other architectures have transformers' logits"
 TEST_CASE("gguf: case sec-01, the sound file has the logits of its case") {
   const std::string file = test::shared("cases/cases.json");
   if (file.empty()) return;
-  const json cases = json::parse(test::read_file(file));
-  for (const json& row : cases["cases"])
+  const json cases = json::parse(test::read_file(file))["cases"];
+  for (const json& row : cases)
     for (const json& item : row["items"]) {
       if (row["id"] != "sec-01" || item["name"] != "control") continue;
       const std::string path = test::shared("cases/" + item["input"]["file"].get<std::string>());
@@ -232,7 +243,8 @@ TEST_CASE("gguf: case sec-01, the sound file has the logits of its case") {
 TEST_CASE("gguf: each file bent to do harm gives one clear error") {
   const std::string folder = test::shared("checkpoints/formats");
   if (folder.empty()) return;
-  for (const json& item : json::parse(test::read_file(folder + "/hostile.json"))) {
+  const json items = json::parse(test::read_file(folder + "/hostile.json"));
+  for (const json& item : items) {
     const std::string file = item["file"];
     if (!file.starts_with("hostile-gguf/")) continue;
     CAPTURE(file);
@@ -307,6 +319,7 @@ TEST_CASE("gguf: what is not understood is refused by name") {
   named(error({}, foreign::le64(5) + "llama", foreign::le64(5) + "whale"), "whale");
   named(error({}, "blk.1.ffn_norm.weight", "blk.1.ffn_dorm.weight"), "ffn_norm");
   named(error({gguf_text_key("llama.context_length", "x")}), "twice");
+  named(error({}, foreign::le64(draft.tensors.size()), foreign::le64(0)), "token_embd.weight");
   named(error({}, "GGUF\3", "GGUF\1"), "version 1");
 }
 
