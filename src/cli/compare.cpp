@@ -71,6 +71,7 @@ int run_compare(Arguments arguments) {
                 "its scheme.",
                 "ordinal compare -f book.txt --positions native,rope,none --lengths 128,512 --html page.html");
   o.model.add_to(parser);
+  o.model.add_dtype_to(parser);
   o.texts.add_to(parser);
   CompareOptions& options = o.compare;
   parser.list("--positions", options.positions,

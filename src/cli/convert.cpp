@@ -152,6 +152,7 @@ int run_convert(Arguments arguments) {
     notes.say(remark);
   };
   const ModelDraft draft = read_source(*input, importing);
+  if (!draft.kind.empty()) notes.line("ordinal: " + *input + ": " + draft.kind);
   std::optional<Trial> trial;
   if (text_name) trial = prepare_trial(draft, *input, *text_name, text, quiet);
   Progress progress("converting", quiet);

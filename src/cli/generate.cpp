@@ -24,6 +24,7 @@ void define(Parser& parser, GenerateCommand& o) {
                 "a message to an instruct model: put into the chat template that the checkpoint has, if it is one of "
                 "the known ones");
   o.model.add_to(parser);
+  o.model.add_dtype_to(parser);
   parser.option("-n,--new-tokens", "N", o.generate.max_new_tokens, "most new tokens [default: 200]");
   SamplerOptions& s = o.generate.sampler;
   parser.option("--temp,--temperature", "T", s.temperature,

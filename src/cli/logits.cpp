@@ -96,6 +96,7 @@ int run_logits(Arguments arguments) {
   o.prompt.add_to(parser, "prompt");
   parser.option("--ids", "1,2,3", o.prompt.ids, "the prompt as token ids");
   o.model.add_to(parser);
+  o.model.add_dtype_to(parser);
   parser.flag("--all", o.all, "the scores after every token, not the last alone");
   parser.option("-o,--output", "FILE.npy", o.output,
                 "write the scores to this file, which is replaced; - for standard output");

@@ -50,6 +50,11 @@ void ModelOptions::add_to(Parser& parser) {
   add_import_to(parser);
 }
 
+void ModelOptions::add_dtype_to(Parser& parser) {
+  parser.option("--dtype", joined(kDtypes, "|", &DtypeInfo::name), dtype,
+                "how a foreign checkpoint's matrices are kept in memory [default: as in the checkpoint]");
+}
+
 void ModelOptions::add_import_to(Parser& parser) {
   parser.option("--vocab", "DIR", vocab, "where a foreign checkpoint's tokenizer is [default: beside its weights]");
   parser.option("--heads", "N", heads, "heads of a foreign checkpoint that does not say how many, as minGPT's");
@@ -84,6 +89,7 @@ ImportOptions import_options(const ModelOptions& options, const std::string& pat
   const std::string given = !options.vocab.empty() ? "--vocab"
                             : options.heads        ? "--heads"
                             : options.activation   ? "--activation"
+                            : options.dtype        ? "--dtype"
                                                    : "";
   if (!given.empty() && is_model_file(path))
     throw Error(given + " is for checkpoints of other programs", "a model without " + given,
@@ -99,6 +105,7 @@ ImportOptions import_options(const ModelOptions& options, const std::string& pat
       throw Error("there is no such activation (--activation)", joined(kActivations), escaped(*options.activation));
     importing.activation = static_cast<Activation>(known - kActivations.begin());
   }
+  if (options.dtype) importing.dtype = dtype_from_name(*options.dtype);
   return importing;
 }
 

@@ -27,8 +27,10 @@ struct ModelOptions {
   std::string vocab;
   std::optional<int64_t> heads;
   std::optional<std::string> activation;
+  std::optional<std::string> dtype;
 
   void add_to(Parser& parser);
+  void add_dtype_to(Parser& parser);   // for commands that compute with the weights
   void add_import_to(Parser& parser);  // all but -m
 };
 

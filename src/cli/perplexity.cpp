@@ -57,6 +57,7 @@ int run_perplexity(Arguments arguments) {
       "ordinal perplexity -f book.txt --ctx 256 --stride 128 --position rope");
   o.texts.add_to(parser);
   o.model.add_to(parser);
+  o.model.add_dtype_to(parser);
   parser.option("--protocol", "NAME", o.protocol,
                 "how to count: " + names + "; src/study/README.md says what each does [default: rolling]");
   parser.option("--stride", "N", o.stride,

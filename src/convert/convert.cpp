@@ -1,12 +1,16 @@
 // convert.cpp: the list of importers, and opening a model whatever it is.
 #include "convert/convert.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 
 #include "base/json.h"
 #include "base/number_text.h"
+#include "base/words.h"
 #include "convert/importers.h"
 #include "convert/sniff.h"
 #include "convert/stored.h"
@@ -66,6 +70,27 @@ std::string without_folders(std::string remark, const std::string& path) {
   return remark;
 }
 
+// "Qwen2, 494 M parameters, 24 layers, positions rope:theta=1e+06, context 32,768, gguf, q5_0 and q8_0"
+std::string recognised(const ModelDraft& draft, const Importer& importer) {
+  std::map<Dtype, int64_t> numbers;  // by kind
+  int64_t all = 0;
+  for (const TensorSource& tensor : draft.tensors) {
+    int64_t count = 1;
+    for (const int64_t size : tensor.shape) count *= size;
+    all += count;
+    if (tensor.shape.size() > 1) numbers[tensor.source_dtype] += count;
+  }
+  std::vector<std::pair<int64_t, std::string>> kinds;
+  for (const auto& [dtype, count] : numbers) kinds.emplace_back(count, dtype_info(dtype).name);
+  std::ranges::sort(kinds, std::greater());
+  const std::string count =
+      all < 1'000'000 ? std::to_string(all / 1000) + " k" : std::to_string(all / 1'000'000) + " M";
+  return (draft.kind.empty() ? "" : draft.kind + ", ") + count + " parameters, " +
+         std::to_string(draft.config.n_layers) + " layers, positions " + draft.notes.position + ", context " +
+         grouped(draft.config.max_seq_len) + ", " + std::string(importer.name) + ", " +
+         joined(kinds, " and ", &std::pair<int64_t, std::string>::second);
+}
+
 }  // namespace
 
 std::span<const Importer> importers() { return kImporters; }
@@ -93,6 +118,7 @@ ModelDraft import_checkpoint(const std::string& path, const ImportOptions& optio
   provenance.end_object();
   draft.notes.provenance_json = provenance.take();
   draft.config.validate();
+  draft.kind = recognised(draft, importer);
   return draft;
 }
 
@@ -105,7 +131,11 @@ ModelFile open_any_model(const std::string& path, const ImportOptions& options) 
   }
   const auto start = std::chrono::steady_clock::now();
   const ModelDraft draft = import_checkpoint(path, options);
-  ModelFile file = write_model_in_memory(draft, path);
+  convert::say(options.note, path + ": " + draft.kind);
+  WriteOptions writing;
+  writing.keep_dtype = !options.dtype;
+  if (options.dtype) writing.dtype = *options.dtype;
+  ModelFile file = write_model_in_memory(draft, path, writing);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   const std::string vocab = options.vocab_dir.empty() ? "" : " --vocab " + options.vocab_dir;
   convert::say(options.note, path + " was converted in memory, in " + fixed(taken.count(), 1) +

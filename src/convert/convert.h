@@ -16,6 +16,8 @@ namespace ordinal {
 struct ImportOptions {
   std::string vocab_dir = {};                         // folder or file with the tokenizer; empty: beside the weights
   std::function<void(const std::string&)> note = {};  // receives remarks for the user, a sentence each; may be empty
+  // How matrices are stored that are converted in memory; each as it is by default.
+  std::optional<Dtype> dtype = {};
   // What a training file of one's own may leave open; for any other checkpoint they are an error.
   std::optional<int64_t> heads = {};
   std::optional<Activation> activation = {};
@@ -33,7 +35,7 @@ struct Importer {
 };
 std::span<const Importer> importers();
 
-// Reads `path` with the first importer that recognises it. Throws Error when none does, saying what the file looks
+// Reads `path` with the first importer that recognises it; the draft's `kind` says in a line what it is. Throws Error when none does, saying what the file looks
 // like, and when the checkpoint is damaged, incomplete, or asks for something the engine would compute differently.
 ModelDraft import_checkpoint(const std::string& path, const ImportOptions& options = {});
 

@@ -183,6 +183,7 @@ ModelDraft read_gguf(const std::string& path, const ImportOptions& options) {
   read_ends(file.keys, facts.config);
 
   ModelDraft draft;
+  draft.kind = facts.architecture;
   draft.config = facts.config;
   draft.config.validate();
   draft.notes.position = facts.position;

@@ -136,6 +136,7 @@ ModelDraft read_hf_folder(const std::string& path, const ImportOptions& options)
 
   facts.model.tied_output = is_head_tied(weights, family, facts, options.note);
   ModelDraft draft;
+  draft.kind = family.name;
   draft.config = facts.model;
   add_positions(draft, weights, family, facts, options.note);
   for_each_tensor(draft.config, [&](const PlannedTensor& tensor) {

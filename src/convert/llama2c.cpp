@@ -195,6 +195,7 @@ ModelDraft read_llama2c(const std::string& path, const ImportOptions& options) {
   const Llama2cHeader header = read_llama2c_header(*file);
 
   ModelDraft draft;
+  draft.kind = "Llama";
   ModelConfig& config = draft.config;
   config.vocab_size = header.vocab;
   config.max_seq_len = header.context;

@@ -97,6 +97,7 @@ ModelDraft read_llmc(const std::string& path, const ImportOptions& options) {
   const LlmcHeader header = read_llmc_header(*file);
 
   ModelDraft draft;
+  draft.kind = "GPT-2";
   ModelConfig& config = draft.config;
   config.vocab_size = header.vocab;
   config.max_seq_len = header.context;

@@ -176,6 +176,7 @@ ModelDraft read_nanogpt(const std::string& path, const ImportOptions& options) {
   if (model_args != nullptr) check_names(*model_args, path);
 
   ModelDraft draft;
+  draft.kind = "GPT";
   ModelConfig& config = draft.config;
   const std::vector<int64_t> embedding = matrix_sizes(weights, kEmbedding, path);
   config.vocab_size = embedding[0];

@@ -133,6 +133,7 @@ ModelDraft read_tf_gpt2(const std::string& path, const ImportOptions& options) {
   check_members(sizes, sizes_path, names);
 
   ModelDraft draft;
+  draft.kind = "GPT-2";
   ModelConfig& config = draft.config;
   for (const TfSize& size : kTfSizes)
     config.*size.size =

@@ -32,6 +32,7 @@ struct TensorSource {
 
 // Everything a model file holds, before it is one.
 struct ModelDraft {
+  std::string kind;  // for people: what was recognised, "Qwen2, ..."; may be empty
   ModelConfig config;
   ModelNotes notes;
   TokenizerData tokenizer;

@@ -46,6 +46,9 @@ TEST_CASE("open_any_model: every foreign format opens, with its numbers and a re
     CHECK(mentions(notes.back(), {"ordinal convert " + scratch.path(name)}));
     const auto provenance = nlohmann::json::parse(model.notes().provenance_json);
     CHECK(mentions(std::string(name), {provenance["source"].get<std::string>()}));
+    CHECK(mentions(notes[notes.size() - 2], {draft.config.gated_mlp ? "Llama, " : "GPT-2, ", "layers, positions "}));
+    options.dtype = Dtype::q8_0;
+    CHECK(open_any_model(scratch.path(name), options).find("blk.0.ffn_up.weight")->dtype == Dtype::q8_0);
     // Nothing in the model says where on this machine it came from.
     CHECK_FALSE(mentions(model.notes().provenance_json, {scratch.folder().string()}));
     if (name[0] == 'f') CHECK(mentions(model.notes().provenance_json, {"no tokenizer"}));
