@@ -30,6 +30,10 @@ T* made(T* pointer) {
   return pointer;
 }
 
+}  // namespace
+
+// Gives back what PCRE2 made.
+namespace pcre2_memory {
 template <auto Free>
 struct Freed {
   template <class T>
@@ -37,8 +41,8 @@ struct Freed {
     Free(pointer);
   }
 };
-
-}  // namespace
+}  // namespace pcre2_memory
+using pcre2_memory::Freed;
 
 struct Pattern::Compiled {
   std::unique_ptr<pcre2_code, Freed<pcre2_code_free>> code;
