@@ -264,6 +264,9 @@ golden: build/venv/parity.ok  ## the golden files again, from their scripts
 	build/venv/bin/python tools/make_family_goldens.py
 	build/venv/bin/python tools/make_torch_goldens.py
 	build/venv/bin/python tools/make_gguf_goldens.py
+	build/venv/bin/python tools/make_tokenizer_json_goldens.py
+	build/venv/bin/python tools/make_spm_goldens.py
+	build/venv/bin/python tools/make_chat_goldens.py
 
 pictures: all  ## the pictures of the position schemes again
 	tools/make_pictures.sh $(B)/ordinal src/position/pictures

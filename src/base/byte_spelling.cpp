@@ -60,4 +60,12 @@ std::optional<std::string> bytes_of_spelling(std::string_view spelling) {
   return bytes;
 }
 
+std::optional<unsigned char> byte_of_piece(std::string_view piece) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  if (piece.size() != 6 || !piece.starts_with("<0x") || piece[5] != '>') return std::nullopt;
+  const size_t high = kDigits.find(piece[3]), low = kDigits.find(piece[4]);
+  if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+  return static_cast<unsigned char>(16 * high + low);
+}
+
 }  // namespace ordinal

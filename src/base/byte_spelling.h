@@ -14,4 +14,7 @@ std::optional<std::string> bytes_of_spelling(std::string_view spelling);
 // A character a byte.
 std::string spelling_of_bytes(std::string_view bytes);
 
+// The byte that a piece of SentencePiece like <0x0A> stands for, or nothing for other pieces.
+std::optional<unsigned char> byte_of_piece(std::string_view piece);
+
 }  // namespace ordinal

@@ -30,13 +30,10 @@ bool BpeBuilder::is_spelled(const std::string& spelling) const {
 
 // <0x0A> is byte 10.
 bool BpeBuilder::take_byte_piece(const std::string& spelling, TokenId id) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  if (data_.byte_ids.empty() || spelling.size() != 6 || !spelling.starts_with("<0x") || spelling[5] != '>')
-    return false;
-  const size_t high = kDigits.find(spelling[3]), low = kDigits.find(spelling[4]);
-  if (high == std::string_view::npos || low == std::string_view::npos) return false;
-  data_.byte_ids[16 * high + low] = id;
-  data_.pieces[static_cast<size_t>(id)] = std::string(1, static_cast<char>(16 * high + low));
+  const std::optional<unsigned char> byte = data_.byte_ids.empty() ? std::nullopt : byte_of_piece(spelling);
+  if (!byte) return false;
+  data_.byte_ids[*byte] = id;
+  data_.pieces[static_cast<size_t>(id)] = std::string(1, static_cast<char>(*byte));
   return true;
 }
 

@@ -3,26 +3,12 @@
 
 #include <cmath>
 
+#include "base/byte_spelling.h"
 #include "base/words.h"
 #include "convert/hf_steps.h"
 #include "ordinal/error.h"
 
 namespace ordinal::convert {
-namespace {
-
-// The byte that a piece like <0x0A> stands for.
-size_t byte_of_piece(const std::string& piece, const std::string& name) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  const bool is_long_enough = piece.size() == 6 && piece.starts_with("<0x") && piece[5] == '>';
-  const size_t high = is_long_enough ? kHex.find(piece[3]) : std::string_view::npos;
-  const size_t low = is_long_enough ? kHex.find(piece[4]) : std::string_view::npos;
-  if (high == std::string_view::npos || low == std::string_view::npos)
-    throw Error(name + " has a piece of type byte that is none", "<0x00> to <0xFF>", in_quotes(piece));
-  return 16 * high + low;
-}
-
-}  // namespace
-
 int64_t rows_for(size_t pieces, const std::string& name, const Vocabulary& wanted) {
   const auto count = static_cast<int64_t>(pieces);
   if (count == 0 || (wanted.vocab_size > 0 && count > wanted.vocab_size))
@@ -58,10 +44,12 @@ TokenizerData read_scored_pieces(const std::vector<std::string>& pieces, const s
     const auto is = [&](PieceType wanted_type) { return type == static_cast<int32_t>(wanted_type); };
     if (is(PieceType::unused) || pieces[i].empty()) continue;
     if (is(PieceType::byte)) {
-      TokenId& place = data.byte_ids[byte_of_piece(pieces[i], name)];
+      const std::optional<unsigned char> byte = byte_of_piece(pieces[i]);
+      if (!byte) throw Error(name + " has a piece of type byte that is none", "<0x00> to <0xFF>", in_quotes(pieces[i]));
+      TokenId& place = data.byte_ids[*byte];
       if (place >= 0) throw Error(name + " has two pieces for one byte", "one of each", in_quotes(pieces[i]));
       place = id;
-      data.pieces[i] = std::string(1, static_cast<char>(byte_of_piece(pieces[i], name)));
+      data.pieces[i] = std::string(1, static_cast<char>(*byte));
       continue;
     }
     const bool is_name = is(PieceType::control) || is(PieceType::unknown);

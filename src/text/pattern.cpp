@@ -32,7 +32,8 @@ T* made(T* pointer) {
 
 }  // namespace
 
-// Out of the anonymous namespace, as members below are of its types.
+// Gives back what PCRE2 made.
+namespace pcre2_memory {
 template <auto Free>
 struct Freed {
   template <class T>
@@ -40,6 +41,8 @@ struct Freed {
     Free(pointer);
   }
 };
+}  // namespace pcre2_memory
+using pcre2_memory::Freed;
 
 struct Pattern::Compiled {
   std::unique_ptr<pcre2_code, Freed<pcre2_code_free>> code;
