@@ -260,6 +260,9 @@ build/venv/%.ok: tools/%-requirements.txt | build/packages/python.ok
 golden: build/venv/parity.ok  ## the golden files again, from their scripts
 	build/venv/bin/python tools/make_goldens.py
 	build/venv/bin/python tools/make_tokenizer_goldens.py
+	build/venv/bin/python tools/make_tokenizer_json_goldens.py
+	build/venv/bin/python tools/make_spm_goldens.py
+	build/venv/bin/python tools/make_chat_goldens.py
 	build/venv/bin/python tools/make_gguf_goldens.py
 
 pictures: all  ## the pictures of the position schemes again

@@ -33,12 +33,13 @@ std::vector<std::string> documents(const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 3) {
-    std::cerr << "usage: bench_tokenizer FOLDER_OF_GPT2_VOCABULARY TEXT_FILE\n";
+  if (argc != 3 && argc != 4) {
+    std::cerr << "usage: bench_tokenizer FOLDER_OF_GPT2_VOCABULARY TEXT_FILE [SPLIT]\n";
     return 2;
   }
   const double start = now(CLOCK_MONOTONIC);
   ordinal::TokenizerData data = test::load_gpt2_vocabulary(argv[1]);
+  if (argc == 4) data.split = argv[3];
   const double loaded = now(CLOCK_MONOTONIC);
   const auto tokenizer = ordinal::make_tokenizer(std::move(data));
   std::cerr << "vocabulary read in " << 1e3 * (loaded - start) << " ms, tokenizer made in "

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Compares the speed of Ordinal's GPT-2 tokenizer with the packages tiktoken and tokenizers, on one thread, over a corpus.
 # Run: make, pip install tiktoken tokenizers, then
-#   tools/bench_tokenizers.py VOCABULARY CORPUS [--passes 5] [--program build/release/bench_tokenizer]
+#   tools/bench_tokenizers.py VOCABULARY CORPUS [--passes 5] [--split gpt2|llama3] [--program build/release/bench_tokenizer]
 # VOCABULARY is a folder with encoder.json, vocab.bpe and tokenizer.json; CORPUS a text whose documents end in a line
 # <|endoftext|>. The three take turns in one run, each warmed by a pass that is not counted; the figures are medians of
 # processor time, which other programs on the machine disturb less than the clock on the wall.
@@ -24,6 +24,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The pattern that tiktoken itself gives r50k_base: it cuts as GPT-2's does, faster.
 R50K_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 
+LLAMA3_PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
+                  r"\s+(?!\S)|\s+")
+PATTERNS = {"gpt2": R50K_PATTERN, "llama3": LLAMA3_PATTERN}
+
 
 def build(program):
     command = ["g++", "-std=c++20", "-O2", f"-I{ROOT}/include", f"-I{ROOT}/tests", f"{ROOT}/tools/bench_tokenizer.cpp",
@@ -31,8 +35,8 @@ def build(program):
     subprocess.run(command, check=True)
 
 
-def ordinal_pass(program, folder, corpus):
-    server = subprocess.Popen([program, folder, corpus], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def ordinal_pass(program, folder, corpus, split):
+    server = subprocess.Popen([program, folder, corpus, split], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def run():
         server.stdin.write("\n")
@@ -52,18 +56,22 @@ def timed(encode):
     return run
 
 
-def tiktoken_pass(folder, documents):
+def tiktoken_pass(folder, documents, pattern):
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [b for b in range(256) if b not in printable]
     byte_of = {chr(b): b for b in printable} | {chr(256 + i): b for i, b in enumerate(others)}
     pieces = json.loads((folder / "encoder.json").read_text())
     ranks = {bytes(byte_of[c] for c in piece): i for piece, i in pieces.items() if piece != "<|endoftext|>"}
-    encoding = tiktoken.Encoding("r50k", pat_str=R50K_PATTERN, mergeable_ranks=ranks, special_tokens={})
+    encoding = tiktoken.Encoding("r50k", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     return timed(lambda: sum(len(encoding.encode_ordinary(d)) for d in documents))
 
 
-def tokenizers_pass(folder, documents):
+def tokenizers_pass(folder, documents, split):
     tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    if split != "gpt2":
+        cut = tokenizers.pre_tokenizers
+        tokenizer.pre_tokenizer = cut.Sequence([cut.Split(tokenizers.Regex(PATTERNS[split]), "isolated"),
+                                                cut.ByteLevel(add_prefix_space=False, use_regex=False)])
 
     def encode():
         tokens = 0
@@ -80,6 +88,7 @@ def main():
     parser.add_argument("vocabulary", type=pathlib.Path)
     parser.add_argument("corpus", type=pathlib.Path)
     parser.add_argument("--passes", type=int, default=5)
+    parser.add_argument("--split", choices=PATTERNS, default="gpt2", help="the rule that cuts text [default: gpt2]")
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build" / "release" / "bench_tokenizer")
     arguments = parser.parse_args()
     if not arguments.program.exists():
@@ -88,9 +97,9 @@ def main():
     size = len(text.encode())
     documents = [d for d in text.split("<|endoftext|>\n") if d]
     passes = {
-        "ordinal": ordinal_pass(arguments.program, arguments.vocabulary, arguments.corpus),
-        "tiktoken " + tiktoken.__version__: tiktoken_pass(arguments.vocabulary, documents),
-        "tokenizers " + tokenizers.__version__: tokenizers_pass(arguments.vocabulary, documents),
+        "ordinal": ordinal_pass(arguments.program, arguments.vocabulary, arguments.corpus, arguments.split),
+        "tiktoken " + tiktoken.__version__: tiktoken_pass(arguments.vocabulary, documents, PATTERNS[arguments.split]),
+        "tokenizers " + tokenizers.__version__: tokenizers_pass(arguments.vocabulary, documents, arguments.split),
     }
     counts = {name: run()[2] for name, run in passes.items()}
     if len(set(counts.values())) != 1:

@@ -21,9 +21,9 @@ cat. "We've time," she said, "they'll be here by seven." In 1987 the lamp was ch
 """ * 4
 # Sentences of the training text joined over the places where texts are cut, so that merges across them exist.
 TEXTS = [
-    "", " ", "  ", "a", " a", "Hello world", "  two  spaces  ", "she's WE'LL didn't 'S x'ſ", "1 12 123 1234 12345 ½ Ⅷ ²³",
+    "", " ", "  ", "a", " a", "Hello world", "  two  spaces  ", "she's WE'LL didn't 'S x'ſ", "1 12 123 1234 12345 ½ Ⅷ ²³ ½Ж 🅡こ ⑯〇",
     "line\nline\r\n\n  line \t\n end\n", "    def light(n):\n        return n + 1", "!!! ... a==b;{x}#$%", "été e\u0301te\u0301 \u212b \ufb01",
-    "Маяк светил 灯塔照亮了大海。こんにちは", "한국어 ᄒ\u1161\u11ab", "👩\u200d👧 🇫🇷 ❤\ufe0f", "\u00a0\u2003x\u3000y\u2028z\u0085", "▁a▁▁b", "<0x41> <unk> <s>x</s>",
+    "Маяк светил 灯塔照亮了大海。こんにちは", "한국어 ᄒ\u1161\u11ab 피\u11a7", "👩\u200d👧 🇫🇷 ❤\ufe0f", "\u00a0\u2003x\u3000y\u2028z\u0085", "▁a▁▁b", "<0x41> <unk> <s>x</s>",
     "a<s>b</s> c", "x <mask>  y", "x <end> \n y", "kw kwx akw kw.", "<tool>\n<tool>", "Ωmega ΩMEGA", "\u0000\u001f\u007f", "ÀÉÎ ĀŁŒ İ ΣΑΣ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
     "the the  the   the    the\n\n\nthe", "١٢٣ ४५६ 一二三", "don't!?  \"Yes,\" (no)",
 ]

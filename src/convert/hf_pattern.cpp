@@ -1,7 +1,7 @@
 // hf_pattern.cpp: see hf_pattern.h. Where the two differ, in Oniguruma's Ruby syntax:
 //
 //   [^(\s|[.,])]     a class in a class is joined with it; PCRE2 ends the class at the first ]
-//   \s \w \h \v      Unicode's blanks without U+180E; words with marks; a hexadecimal digit; the vertical tab alone
+//   \s \w \h \v      Unicode's blanks without U+180E; words with marks; a hexadecimal digit; the one vertical tab
 //   \uXXXX           a character
 //   x{1,3}+  x{,3}   repeated once more, not possessive; from none to three
 //   ^ $              at every line (PCRE2's multiline)
@@ -21,7 +21,10 @@ namespace {
 
 constexpr std::string_view kBlanks =
     R"(\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
-constexpr std::string_view kWords = R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{24b6}-\x{24e9})";
+// Alphabetic characters (letters in circles and squares among them), marks, decimal digits, connectors, and of
+// Latin-1's other numbers those that Oniguruma's table for it calls words.
+constexpr std::string_view kWords = R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{b2}\x{b3}\x{b9}\x{bc}-\x{be}\x{24b6}-\x{24e9})"
+                                    R"(\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
 constexpr std::string_view kHexDigits = "0-9a-fA-F";
 
 // An escape that stands for a set of characters: what stands in a class for it, and whether it is all others.

@@ -164,12 +164,14 @@ class Steps {
   void prepend(const StepReader& step) {
     const std::string content = step.word("prepend", "");
     if (content.empty()) return;
+    uses_marks_ = uses_marks_ || with_blanks(content) != content;
     change("prepend", "", with_blanks(content));
   }
   // " " to the mark: pieces are kept with the blank, so it is marks in the text that become blanks.
   void replace(const StepReader& step) {
     const StepReader::Pattern pattern = step.pattern();
-    const std::string content = with_blanks(step.word("content", ""));
+    const std::string given = step.word("content", ""), content = with_blanks(given);
+    uses_marks_ = uses_marks_ || content != given;
     if (pattern.literal && pattern.text == " " && content == " ") {
       facts_.marks_blanks = true;
       change("replace", std::string(kBlankMark), " ");
@@ -194,8 +196,7 @@ class Steps {
     read_by(kKinds, step);
   }
   void cut(const StepReader& step, Cut made) {
-    if (facts_.marks_blanks && !made.literal && made.how != "rule")
-      step.refuse("patterns before blanks are replaced", nullptr);
+    if (facts_.marks_blanks && !made.literal) step.refuse("patterns before blanks are replaced", nullptr);
     made.spelled = facts_.byte_level;
     if (made.spelled && made.how == "rule") {
       for (const HandCut& row : kHandCuts)
@@ -290,6 +291,8 @@ class Steps {
     if (prepend_scheme(step) != "never") data_.first_space = "all_dropped";
   }
   void check_decoder() const {
+    if (uses_marks_ && !facts_.marks_blanks)
+      refuse_field(name_, kNormalizer, "blanks replaced by U+2581 where it is put in", find(tokenizer_, "normalizer"));
     if (facts_.byte_level ? decodes_bytes_ && !decodes_marks_
                           : decodes_marks_ == facts_.marks_blanks && !decodes_bytes_)
       return;
@@ -301,6 +304,7 @@ class Steps {
   const std::string& name_;
   TokenizerData& data_;
   PipelineFacts facts_;
+  bool uses_marks_ = false;  // U+2581 was put in, which only means a blank where all blanks become it
   bool decodes_bytes_ = false, decodes_marks_ = false;
 };
 

@@ -40,6 +40,12 @@ class Reader {
   // The end of the run of characters of this kind from `at`.
   size_t run_end(size_t from, CharClass kind) const {
     while (!is_at_end(from)) {
+      const auto byte = static_cast<unsigned char>(text_[from]);
+      if (byte < 0x80) {
+        if (kAsciiClasses[byte] != kind) break;
+        ++from;
+        continue;
+      }
       const Char next = at(from);
       if (next.kind != kind) break;
       from = next.end;

@@ -31,22 +31,6 @@ int combining_class(char32_t character) {
   return static_cast<int>(utf8proc_get_property(static_cast<utf8proc_int32_t>(character))->combining_class);
 }
 
-CharClass find_class(char32_t character) {
-  if (is_blank(character)) return CharClass::blank;
-  const Category category = category_of(character);
-  return is_letter(category) ? CharClass::letter : is_number(category) ? CharClass::number : CharClass::other;
-}
-
-constexpr size_t kAscii = 128;
-const std::array<CharClass, kAscii>& ascii_classes() {
-  static const auto classes = [] {
-    std::array<CharClass, kAscii> all;
-    for (size_t i = 0; i < kAscii; ++i) all[i] = find_class(static_cast<char32_t>(i));
-    return all;
-  }();
-  return classes;
-}
-
 constexpr bool composes(NormalForm form) { return form == NormalForm::nfc || form == NormalForm::nfkc; }
 constexpr bool is_compatible(NormalForm form) { return form == NormalForm::nfkc || form == NormalForm::nfkd; }
 
@@ -66,11 +50,13 @@ size_t decompose(char32_t character, NormalForm form, Decomposed& into) {
 }
 
 // Whether nothing before this (decomposed) character can change it or be changed by it: it is no mark, no vowel or
-// final consonant of Hangul, and none of the few letters that are second in a composition.
+// final consonant of Hangul that composes, and none of the few letters that are second in a composition. U+11A7 does
+// not compose, but utf8proc 2.8 would swallow it behind a syllable: here it never stands behind one.
 bool begins_stretch(utf8proc_int32_t first) {
   const auto character = static_cast<char32_t>(first);
   return !is_mark(category_of(character)) && combining_class(character) == 0 &&
-         !is_between(character, 0x1160, 0x11ff) && !is_between(character, 0x16d63, 0x16d6a);
+         !is_between(character, 0x1161, 0x1175) && !is_between(character, 0x11a8, 0x11c2) &&
+         !is_between(character, 0x16d63, 0x16d6a);
 }
 
 }  // namespace
@@ -100,12 +86,14 @@ void append_character(char32_t character, std::string& text) {
   text.append(reinterpret_cast<const char*>(bytes.data()), static_cast<size_t>(length));
 }
 
-CharClass class_of(char32_t character) {
-  return character < kAscii ? ascii_classes()[character] : find_class(character);
+CharClass class_beyond_ascii(char32_t character) {
+  if (is_blank(character)) return CharClass::blank;
+  const Category category = category_of(character);
+  return is_letter(category) ? CharClass::letter : is_number(category) ? CharClass::number : CharClass::other;
 }
 
 bool is_blank(char32_t character) {
-  if (character < kAscii) return character == ' ' || is_between(character, '\t', '\r');
+  if (character < 0x80) return character == ' ' || is_between(character, '\t', '\r');
   return character == 0x85 || character == 0xa0 || character == 0x1680 || is_between(character, 0x2000, 0x200a) ||
          is_between(character, 0x2028, 0x2029) || character == 0x202f || character == 0x205f || character == 0x3000;
 }

@@ -1,6 +1,7 @@
 // unicode.h: what tokenizers ask of characters: kinds, lower case, normal forms. unicode.cpp alone knows utf8proc.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,7 +15,22 @@ enum class CharClass : uint8_t { letter, number, blank, other };  // L, N, White
 char32_t take_character(std::string_view text, size_t& at);
 void append_character(char32_t character, std::string& text);
 
-CharClass class_of(char32_t character);
+CharClass class_beyond_ascii(char32_t character);
+
+inline constexpr auto kAsciiClasses = [] {
+  std::array<CharClass, 128> classes{};
+  for (size_t i = 0; i < classes.size(); ++i) {
+    const bool is_letter = (i >= 'a' && i <= 'z') || (i >= 'A' && i <= 'Z');
+    classes[i] = is_letter                              ? CharClass::letter
+                 : i >= '0' && i <= '9'                 ? CharClass::number
+                 : i == ' ' || (i >= '\t' && i <= '\r') ? CharClass::blank
+                                                        : CharClass::other;
+  }
+  return classes;
+}();
+inline CharClass class_of(char32_t character) {
+  return character < kAsciiClasses.size() ? kAsciiClasses[character] : class_beyond_ascii(character);
+}
 
 // A letter, mark, digit, connector or joiner: what \w means in a pattern.
 bool is_word_character(char32_t character);

@@ -109,3 +109,31 @@ TEST_CASE("cli prompt: the GPT-2 vocabulary gives the ids of the cases") {
   CHECK(ids("").empty());
   CHECK(ids(" ") == std::vector<int>{220});
 }
+
+TEST_CASE("cli prompt: tokenize and detokenize work on a tokenizer alone, a folder or a file") {
+  const std::string folder = repository("tests/goldens/convert/tokenizer");
+  const nlohmann::json expected = nlohmann::json::parse(read_file(repository("tests/goldens/convert/expected.json")));
+  for (const auto& row : expected["texts"]) {
+    const auto text = row["text"].get<std::string>();
+    const auto ids = row["ids"].get<std::vector<int>>();
+    if (ids.empty()) continue;
+    CAPTURE(text);
+    for (const std::string& vocab : {folder, folder + "/tokenizer.json"}) {
+      const Outcome tokens = run({"tokenize", "--vocab", vocab, "--json", "-f", "-"}, text);
+      check_done(tokens);
+      CHECK(json_of(tokens).at("ids").get<std::vector<int>>() == ids);
+    }
+    std::string list;
+    for (const int id : ids) list += std::to_string(id) + " ";
+    const Outcome back = run({"detokenize", "--vocab", folder}, list);
+    check_done(back);
+    CHECK_EQ(back.out, text);
+  }
+  check_failed(run({"tokenize", "--vocab", "/dev/null", "x"}), {"/dev/null"});
+}
+
+TEST_CASE("cli prompt: --chat is a text of its own, and says what to do without a known template") {
+  check_failed(run(generate({"--chat", "Hello"})), {"chat template", "--special"});
+  check_failed(run(generate({"--chat", "Hello", "text"})), {"twice", "--chat"}, 2);
+  check_failed(run({"generate", "-m", bare_model(), "--chat", "Hello"}), {"no tokenizer"});
+}

@@ -278,7 +278,8 @@ TEST_CASE("model_file: the config must make sense") {
 
 TEST_CASE("model_file: the tokenizer's directory must make sense") {
   const auto bpe = [](const char* from, const char* to) { return lie(small_bpe(), from, to); };
-  CHECK(test::mentions(bpe("\"kind\":\"bpe\"", "\"kind\":\"wordpiece\""), {"none, bpe, bytes, chars, scores"}));
+  CHECK(
+      test::mentions(bpe("\"kind\":\"bpe\"", "\"kind\":\"wordpiece\""), {"none, bpe, char_bpe, bytes, chars, scores"}));
   CHECK(test::mentions(bpe("\"kind\":\"bpe\"", "\"kind\":\"none\""), {"not part of a tokenizer of kind none"}));
   CHECK(test::mentions(bpe("\"kind\":\"bpe\"", "\"kind\":\"scores\""), {"merges are not part of"}));
   CHECK(test::mentions(lie("\"kind\":\"chars\"", "\"kind\":\"bpe\""), {"merges are missing"}));
