@@ -30,6 +30,9 @@ T* made(T* pointer) {
   return pointer;
 }
 
+}  // namespace
+
+// Not in the namespace without a name: types with members of these are seen by others where a folder compiles as one.
 template <auto Free>
 struct Freed {
   template <class T>
@@ -37,8 +40,6 @@ struct Freed {
     Free(pointer);
   }
 };
-
-}  // namespace
 
 struct Pattern::Compiled {
   std::unique_ptr<pcre2_code, Freed<pcre2_code_free>> code;
