@@ -32,8 +32,7 @@ T* made(T* pointer) {
 
 }  // namespace
 
-// Gives back what PCRE2 made.
-namespace pcre2_memory {
+// Not in the namespace without a name: types with members of these are seen by others where a folder compiles as one.
 template <auto Free>
 struct Freed {
   template <class T>
@@ -41,8 +40,6 @@ struct Freed {
     Free(pointer);
   }
 };
-}  // namespace pcre2_memory
-using pcre2_memory::Freed;
 
 struct Pattern::Compiled {
   std::unique_ptr<pcre2_code, Freed<pcre2_code_free>> code;
