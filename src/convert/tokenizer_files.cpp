@@ -1,6 +1,7 @@
 // tokenizer_files.cpp: which file of a folder is the tokenizer, and what a file given as one is.
 #include "convert/tokenizer_files.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "convert/sniff.h"
@@ -59,6 +60,9 @@ struct FolderTokenizer {
   std::string_view file;
   TokenizerData (*read)(const std::string& folder, const Vocabulary& wanted);
 };
+// What --vocab says in place of a path for a model that is to work on ids only.
+constexpr std::string_view kNoTokenizer = "none";
+
 constexpr FolderTokenizer kFolderTokenizers[] = {
     {"tokenizer.json", read_json_file}, {"vocab.json", read_hugging_face_pair}, {"encoder.json", read_openai_pair},
     {"tokenizer.model", read_spm_file}, {"gpt2_tokenizer.bin", read_llmc_file}, {"meta.pkl", read_meta_file}};
@@ -66,13 +70,21 @@ constexpr FolderTokenizer kFolderTokenizers[] = {
 }  // namespace
 
 std::optional<TokenizerData> read_folder_tokenizer(const std::string& folder, const Vocabulary& wanted) {
-  for (const FolderTokenizer& kind : kFolderTokenizers)
-    if (exists(folder, kind.file)) return kind.read(folder, wanted);
-  return std::nullopt;
+  const auto* const kind = std::ranges::find_if(
+      kFolderTokenizers, [&](const FolderTokenizer& tokenizer) { return exists(folder, tokenizer.file); });
+  if (kind == std::end(kFolderTokenizers)) return std::nullopt;
+  try {
+    return kind->read(folder, wanted);
+  } catch (const Error& error) {
+    const std::string without = "--vocab none opens the model without its tokenizer, for ids only";
+    throw Error(error.summary(), error.expected(), error.found(),
+                error.suggestion().empty() ? without : error.suggestion() + "; " + without);
+  }
 }
 
 TokenizerData read_given_tokenizer(const std::string& path, const Vocabulary& wanted) {
   std::error_code ignored;
+  if (path == kNoTokenizer && !fs::exists(path, ignored)) return {};
   if (!fs::is_directory(path, ignored)) {
     const auto file = MappedFile::open(path);
     const std::string name = fs::path(path).filename().string();

@@ -44,7 +44,7 @@ TokenizerData read_bpe_files(const BpeFiles& files, const Vocabulary& wanted);
 // The tokenizer in a folder (any kind but llama2.c's, whose file names vary), or nothing when there is none.
 std::optional<TokenizerData> read_folder_tokenizer(const std::string& folder, const Vocabulary& wanted);
 
-// What --vocab names: a folder or a file, of any kind. Throws Error when there is none.
+// What --vocab names: a folder or a file, of any kind, or "none" for ids only. Throws Error when there is none.
 TokenizerData read_given_tokenizer(const std::string& path, const Vocabulary& wanted);
 
 // Whether the bytes begin as an llm.c tokenizer does.

@@ -375,3 +375,11 @@ TEST_CASE("gpt2 folder: weights that are pickled, absent, or a pointer to somewh
   test::write_file(scratch.path("model.safetensors"), "<!DOCTYPE html>\n<html><head><title>404</title></head></html>");
   CHECK(mentions(error(), {"HTML"}));
 }
+
+TEST_CASE("hf folder: a tokenizer of another kind is refused with a way on, and the model opens without it") {
+  Scratch scratch;
+  write_gpt2_folder(small_gpt2(), scratch.path("m"));
+  test::write_file(scratch.path("m/tokenizer.json"), R"({"model": {"type": "Unigram", "vocab": [["a", -1.0]]}})");
+  CHECK(mentions(error_of([&] { ordinal::import_checkpoint(scratch.path("m")); }), {"Unigram", "--vocab none"}));
+  CHECK_EQ(import_noting(scratch.path("m"), "none").draft.tokenizer.kind, "none");
+}
