@@ -23,17 +23,36 @@ class Reader {
  public:
   Reader(std::string name, Stored at, Note note) : name_(std::move(name)), at_(std::move(at)), note_(std::move(note)) {}
 
+  // Whether the numbers are of 16 bits and lie one after another.
+  bool has_words() const { return !at_.doubles && at_.steps.empty() && dtype_info(at_.dtype).block_bytes == 2; }
+
+  void read_words(int64_t first, int64_t count, std::byte* out) {
+    const std::byte* from = at_.file->bytes().data() + at_.offset + 2 * first;
+    std::memcpy(out, from, static_cast<size_t>(2 * count));
+    const uint16_t exponent = at_.dtype == Dtype::bf16 ? 0x7f80 : 0x7c00;  // all ones: NaN or infinity
+    bool all_finite = true;
+    for (int64_t i = 0; i < count; ++i) {
+      uint16_t word;
+      std::memcpy(&word, out + 2 * i, 2);
+      all_finite &= (word & exponent) != exponent;
+    }
+    if (!all_finite) say_not_finite();
+  }
+
   void read(int64_t first, std::span<float> out) {
     if (at_.steps.empty())
       read_together(first, out);
     else
       gather(first, out);
-    if (said_ || std::ranges::all_of(out, [](float x) { return std::isfinite(x); })) return;
-    said_ = true;
-    say(note_, name_ + " holds NaN or infinity; it is kept as it is");
+    if (!std::ranges::all_of(out, [](float x) { return std::isfinite(x); })) say_not_finite();
   }
 
  private:
+  void say_not_finite() {
+    if (!said_) say(note_, name_ + " holds NaN or infinity; it is kept as it is");
+    said_ = true;
+  }
+
   // Stretches of the last dimension that lie together, or number by number.
   void gather(int64_t first, std::span<float> out) const {
     const int64_t length = at_.steps.back() == 1 ? at_.sizes.back() : 1;
@@ -110,18 +129,35 @@ TensorSource source_of(const std::string& name, std::vector<int64_t> shape, cons
       for (int64_t n = 0; n < count; ++n) out[n * inputs + k] = strip[static_cast<size_t>(n)];
     }
   };
+  // Calls visit(place, count) for the stretches that lie together in the file, and make up the outputs.
   const bool is_vector = shape.size() == 1;
-  const auto read = [=](int64_t first, int64_t count, float* out) {
+  const auto for_stretches = [=](int64_t first, int64_t count, const auto& visit) {
     if (is_vector) count = outputs;
     for (const int64_t stop = first + count; first < stop;) {
       const int64_t within = first % share.count, place = first / share.count * share.every + share.first + within;
       const int64_t together = std::min({stop - first, share.count - within, is_vector ? outputs : kPanelLanes});
-      read_together(place, together, out);
+      visit(place, together);
       first += together;
-      out += together * inputs;
     }
   };
-  return {name, std::move(shape), origin.at.dtype, read};
+  TensorSource source;
+  source.name = name;
+  source.shape = std::move(shape);
+  source.source_dtype = origin.at.dtype;
+  source.read_rows = [=](int64_t first, int64_t count, float* out) {
+    for_stretches(first, count, [&](int64_t place, int64_t together) {
+      read_together(place, together, out);
+      out += together * inputs;
+    });
+  };
+  if (reader->has_words() && !origin.turned && !is_vector)
+    source.read_blocks = [=](int64_t first, int64_t count, std::byte* out) {
+      for_stretches(first, count, [&](int64_t place, int64_t together) {
+        reader->read_words(place * inputs, together * inputs, out);
+        out += together * inputs * 2;
+      });
+    };
+  return source;
 }
 
 TensorSource table_source(const std::string& name, std::vector<int64_t> shape, const Stored& at, const Note& note) {

@@ -201,7 +201,7 @@ class Writer {
       return copy_tensor(out, *source.stored, tensor);
     const int64_t rows = row_count(source), k_size = source.shape.back();
     const bool in_panels = tensor.layout == Layout::panels;
-    const bool moved = source.read_blocks && source.source_dtype == tensor.dtype;
+    const bool moved = source.read_blocks && in_panels && source.source_dtype == tensor.dtype;
     const size_t chunk = static_cast<size_t>((in_panels ? kRows : std::min(rows, kRows)) * k_size);
     std::vector<float> values(moved ? 0 : chunk), panel(in_panels && !moved ? chunk : 0);
     const int64_t panel_bytes = in_panels ? tensor.part.bytes / panels_of(rows) : 0;
@@ -215,7 +215,11 @@ class Writer {
       std::span<const std::byte> bytes = std::span(stored).first(static_cast<size_t>(panel_bytes));
       if (moved) {
         source.read_blocks(first, count, blocks.data());
-        join_block_panel(tensor.dtype, blocks.data(), count, k_size, stored.data());
+        if (dtype_info(tensor.dtype).block_items > 1)
+          join_block_panel(tensor.dtype, blocks.data(), count, k_size, stored.data());
+        else
+          pack_panel(reinterpret_cast<const uint16_t*>(blocks.data()), count, k_size,
+                     reinterpret_cast<uint16_t*>(stored.data()));
       } else {
         source.read_rows(first, count, values.data());
         check_overflow(source, tensor.dtype, read);

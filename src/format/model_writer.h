@@ -19,8 +19,9 @@ struct TensorSource {
   // Gives rows `first` .. `first + count` as count * K floats, outputs first whatever the source's orientation
   // (a tensor of one dimension has one row, one of three M * N). Called with rising `first`, count <= 32.
   std::function<void(int64_t first, int64_t count, float* out)> read_rows;
-  // The same rows as blocks of source_dtype (block_panels.h), where the source has its matrix in blocks: what stays of
-  // its kind is then moved and not rounded anew.
+  // The same rows as they are stored, in source_dtype: blocks (block_panels.h), or numbers of 16 bits. A matrix that
+  // stays of its kind is then moved, and not widened and rounded anew. Empty where the source has its rows in another
+  // way.
   std::function<void(int64_t first, int64_t count, std::byte* out)> read_blocks = {};
   // The tensor as it lies in a model file, which read_rows keeps alive: written byte for byte where kind and layout
   // stay. nullptr when it comes from elsewhere.

@@ -8,7 +8,8 @@
 namespace ordinal {
 
 // panel[k * 32 + lane] = rows[lane * K + k] for `count` rows of K numbers, 0 for the lanes past them.
-void pack_panel(const float* rows, int64_t count, int64_t k_size, float* panel);
+template <class T>
+void pack_panel(const T* rows, int64_t count, int64_t k_size, T* panel);
 
 // The reverse for lanes `first` .. `first + count` of a panel of plain kind: exact.
 void unpack_panel(Dtype dtype, const std::byte* panel, int64_t k_size, int64_t first, int64_t count, float* rows);
