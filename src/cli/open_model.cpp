@@ -56,7 +56,8 @@ void ModelOptions::add_dtype_to(Parser& parser) {
 }
 
 void ModelOptions::add_import_to(Parser& parser) {
-  parser.option("--vocab", "DIR", vocab, "where a foreign checkpoint's tokenizer is; none: do without [default: beside its weights]");
+  parser.option("--vocab", "DIR", vocab,
+                "where a foreign checkpoint's tokenizer is; none: do without [default: beside its weights]");
   parser.option("--heads", "N", heads, "heads of a foreign checkpoint that does not say how many, as minGPT's");
   parser.option("--activation", joined(kActivations, "|"), activation,
                 "activation of a foreign checkpoint that does not say which, as nanoGPT's [default: gelu_erf]");

@@ -35,8 +35,9 @@ struct Importer {
 };
 std::span<const Importer> importers();
 
-// Reads `path` with the first importer that recognises it; the draft's `kind` says in a line what it is. Throws Error when none does, saying what the file looks
-// like, and when the checkpoint is damaged, incomplete, or asks for something the engine would compute differently.
+// Reads `path` with the first importer that recognises it; the draft's `kind` says in a line what it is. Throws Error
+// when none does, saying what the file looks like, and when the checkpoint is damaged, incomplete, or asks for
+// something the engine would compute differently.
 ModelDraft import_checkpoint(const std::string& path, const ImportOptions& options = {});
 
 // An Ordinal model file, mapped; or any foreign checkpoint, converted in memory, with a note on converting it once.

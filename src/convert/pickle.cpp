@@ -21,8 +21,8 @@ constexpr std::string_view kSaveWeights = "save the weights alone: torch.save(mo
 
 // By Kind.
 constexpr std::array<std::string_view, 12> kValueNames = {"None",   "a boolean", "a whole number", "a number",
-                                                         "text",   "bytes",     "a tuple",        "a list",
-                                                         "a dict", "the name",  "a storage",      "a tensor"};
+                                                          "text",   "bytes",     "a tuple",        "a list",
+                                                          "a dict", "the name",  "a storage",      "a tensor"};
 
 }  // namespace
 

@@ -5,8 +5,9 @@
 //   slope[h] = 2^(-max_bias (h + 1) / H)   for a power of two H; otherwise the slopes of the power of two below, then
 //                                          the first, third, fifth ... slope of the power of two above
 //   slopes=naive                           that formula for every H, as in faulty code: for the laboratory
-//   scale                                  multiplies every slope (a model that adds the penalty before it scales scores)
-//   rounding=bf16                          b(p) = round(round(slope) p) to bfloat16, and score -= scale (b(i) - b(j)), as
+//   scale                                  multiplies every slope (a model that adds the penalty before it scales
+//   scores) rounding=bf16                          b(p) = round(round(slope) p) to bfloat16, and score -= scale (b(i) -
+//   b(j)), as
 //                                          models compute that were trained so
 // Spec     alibi[:slopes=standard|naive,max_bias=8,scale=1,rounding=none|bf16]
 // Acts on  scores. Needs no tensors; has no last position.
