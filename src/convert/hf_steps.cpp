@@ -114,12 +114,12 @@ class Steps {
 
   PipelineFacts read() {
     data_.split = "none";
-    for_steps(find(tokenizer_, "normalizer"), "normalizers", name_, kNormalizer,
+    for_steps(find(tokenizer_, "normalizer"), "normalizers", name_, normalizer_member_,
               [&](const StepReader& step) { read_normalizer(step); });
-    for_steps(find(tokenizer_, "pre_tokenizer"), "pretokenizers", name_, kPreTokenizer,
+    for_steps(find(tokenizer_, "pre_tokenizer"), "pretokenizers", name_, pre_tokenizer_member_,
               [&](const StepReader& step) { read_pre_tokenizer(step); });
     settle_cuts();
-    for_steps(find(tokenizer_, "decoder"), "decoders", name_, kDecoder,
+    for_steps(find(tokenizer_, "decoder"), "decoders", name_, decoder_member_,
               [&](const StepReader& step) { read_decoder(step); });
     check_decoder();
     data_.kind = facts_.byte_level ? "bpe" : "char_bpe";
@@ -127,7 +127,8 @@ class Steps {
   }
 
  private:
-  const std::string kNormalizer = "normalizer", kPreTokenizer = "pre_tokenizer", kDecoder = "decoder";
+  const std::string normalizer_member_ = "normalizer", pre_tokenizer_member_ = "pre_tokenizer",
+                    decoder_member_ = "decoder";
 
   struct Kind {
     std::string_view type;
@@ -180,7 +181,7 @@ class Steps {
     } else if (pattern.literal) {
       change("replace", facts_.marks_blanks ? with_blanks(pattern.text) : pattern.text, content);
     } else {
-      change("replace_regex", translate_pattern(pattern.text, kNormalizer + " in " + name_), content);
+      change("replace_regex", translate_pattern(pattern.text, normalizer_member_ + " in " + name_), content);
     }
   }
 
@@ -226,7 +227,7 @@ class Steps {
     if (facts_.marks_blanks && pattern.literal && pattern.text == " ") return;  // there are none any more
     if (pattern.literal)
       return cut(step, {how, facts_.marks_blanks ? with_blanks(pattern.text) : pattern.text, true, inverted});
-    cut(step, {how, translate_pattern(pattern.text, kPreTokenizer + " in " + name_), false, inverted});
+    cut(step, {how, translate_pattern(pattern.text, pre_tokenizer_member_ + " in " + name_), false, inverted});
   }
   void digits(const StepReader& step) {
     cut(step, {step.flag("individual_digits", false) ? "isolated" : "contiguous", R"(\p{N})"});
@@ -292,12 +293,13 @@ class Steps {
   }
   void check_decoder() const {
     if (uses_marks_ && !facts_.marks_blanks)
-      refuse_field(name_, kNormalizer, "blanks replaced by U+2581 where it is put in", find(tokenizer_, "normalizer"));
+      refuse_field(name_, normalizer_member_, "blanks replaced by U+2581 where it is put in",
+                   find(tokenizer_, "normalizer"));
     if (facts_.byte_level ? decodes_bytes_ && !decodes_marks_
                           : decodes_marks_ == facts_.marks_blanks && !decodes_bytes_)
       return;
     if (facts_.byte_level && find(tokenizer_, "decoder") == nullptr) return;
-    refuse_field(name_, kDecoder, "the way back of normalizer and pre_tokenizer", find(tokenizer_, "decoder"));
+    refuse_field(name_, decoder_member_, "the way back of normalizer and pre_tokenizer", find(tokenizer_, "decoder"));
   }
 
   const Json& tokenizer_;
