@@ -23,7 +23,11 @@ struct FirstSpace {
 };
 constexpr FirstSpace kFirstSpaces[] = {
     {"kept", [](std::string bytes) { return bytes; }},
-    {"dropped", [](std::string bytes) { return bytes.starts_with(' ') ? bytes.substr(1) : bytes; }},
+    {"dropped",
+     [](std::string bytes) {
+       bytes.erase(0, bytes.starts_with(' ') ? 1 : 0);
+       return bytes;
+     }},
     {"all_dropped",
      [](std::string bytes) {
        std::erase(bytes, ' ');
