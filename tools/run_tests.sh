@@ -21,7 +21,7 @@ run_part() {  # FIRST LAST [OPTION...]
 export -f run_part
 
 # Parts of a few cases each, handed to whoever is free.
-size=${part_size:-8}
+size=${part_size:-3}
 count() { run "$@" --count | sed -nE 's/.*filters: *([0-9]+).*/\1/p'; }
 cases=$(count -tse=alone "$@")
 for ((first = 1; first <= cases; first += size)); do
