@@ -1,5 +1,6 @@
 // avx2.cpp: the kernels for AVX2 with FMA and F16C: 8 lanes, 16 registers, a tile of 3 rows by one panel.
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 
 #include "kernels/kernels.h"
@@ -82,9 +83,13 @@ struct V {
 
 #include "kernels/kernels_impl.h"
 
-bool runs_here() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+// What clang before 17 has no word for.
+bool has_f16c() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
+
+bool runs_here() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }
 
 }  // namespace
 
