@@ -57,7 +57,8 @@ TEST_CASE("cli positions check: a checkpoint, under its own scheme or another") 
   for (const nlohmann::json& row : own) {
     CHECK(row["scheme"] == "learned");
     CHECK(row["pass"] == true);
-    if (ids.empty() || ids.back() != row["id"]) ids.push_back(row["id"]);
+    const std::string id = row["id"];
+    if (ids.empty() || ids.back() != id) ids.push_back(id);
   }
   CHECK(ids == Strings{"C4", "C8", "C10", "C13", "C14"});
   for (const char* spec : {"none", "rope:scaling=yarn,factor=2", "native;layers=0:none"})

@@ -176,10 +176,11 @@ TEST_CASE("gguf: a file with a tensor of each kind has the weights that the form
     CAPTURE(name);
     const ordinal::TensorSource& tensor = *foreign::find_tensor(draft, name);
     CHECK(tensor.shape == facts["shape"].get<std::vector<int64_t>>());
-    CHECK(hash_of(foreign::numbers_of(draft, name)) == facts["sha256"]);
+    const std::string hash = facts["sha256"];
+    CHECK(hash_of(foreign::numbers_of(draft, name)) == hash);
     // In the model file they are the same, but for the two kinds that go to f16.
     const bool exact = facts["kind"] != "Q2_K" && facts["kind"] != "Q5_1";
-    CHECK((hash_of(foreign::numbers_of(stored, name)) == facts["sha256"]) == exact);
+    CHECK((hash_of(foreign::numbers_of(stored, name)) == hash) == exact);
   }
   const auto told = [&](const std::string& words) {
     return std::ranges::any_of(notes, [&](const std::string& note) { return test::mentions(note, {words}); });

@@ -32,11 +32,11 @@ constexpr Reader kReaders[] = {
     [](std::string_view text) {
       return ordinal::convert::read_meta_pickle(std::as_bytes(std::span(text)), "meta.pkl", wanted());
     },
-    return ordinal::convert::read_spm_model(std::as_bytes(std::span(text)), "tokenizer.model", "", {});
-}
-, [](std::string_view text) { return ordinal::convert::read_tokenizer_json(text, "tokenizer.json", "", {}); },
-}
-;
+    [](std::string_view text) {
+      return ordinal::convert::read_spm_model(std::as_bytes(std::span(text)), "tokenizer.model", "", {});
+    },
+    [](std::string_view text) { return ordinal::convert::read_tokenizer_json(text, "tokenizer.json", "", {}); },
+};
 
 }  // namespace
 
