@@ -34,9 +34,11 @@ flags_release := -O2 -g1 -DNDEBUG
 flags_debug := -O0 -g
 # Address and undefined behaviour together; -O1 keeps the suite within minutes.
 flags_sanitize := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
-flags_thread := -O1 -g -fsanitize=thread
+# clang has its own way of saying which sanitizer is on; the sources ask in GCC's.
+flags_thread := -O1 -g -fsanitize=thread -D__SANITIZE_THREAD__=1
 # libFuzzer comes with clang, whose warnings are not g++'s; only the harnesses link its main.
-flags_fuzz := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+flags_fuzz := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
+  -D__SANITIZE_ADDRESS__=1
 # -static: the programs run under qemu without an arm64 system around them.
 flags_arm64 := -O2 -g1 -DNDEBUG -static
 ifeq ($(flags_$(config)),)
