@@ -111,14 +111,15 @@ $(B)/tests/run: $(call objects,$(test_sources)) $(B)/libordinal.a
 	$(call quietly,$(CXX) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %libordinal.a,$^) $(LIBS))
 
 # Each instruction set has one object of its own; nothing else gets such flags (src/kernels/README.md).
-# -O3: the loop bodies are written to be unrolled and vectorised.
+# -O3: the loop bodies are written to be unrolled and vectorised. GCC's sanitizers make minutes of that, for one file.
+kernel_flags := $(if $(filter sanitize,$(config)),-O1,-O3)
 MACHINE := $(firstword $(subst -, ,$(shell $(CXX) -dumpmachine 2>/dev/null || uname -m)))
-$(B)/src/kernels/generic.o: EXTRA_FLAGS += -O3
+$(B)/src/kernels/generic.o: EXTRA_FLAGS += $(kernel_flags)
 ifeq ($(MACHINE),x86_64)
 AVX2 := -mavx2 -mfma -mf16c
 AVX512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni $(AVX2)
-$(B)/src/kernels/avx2.o: EXTRA_FLAGS += -O3 $(AVX2)
-$(B)/src/kernels/avx512.o: EXTRA_FLAGS += -O3 $(AVX512)
+$(B)/src/kernels/avx2.o: EXTRA_FLAGS += $(kernel_flags) $(AVX2)
+$(B)/src/kernels/avx512.o: EXTRA_FLAGS += $(kernel_flags) $(AVX512)
 build/tidy/src/kernels/avx2.ok: EXTRA_FLAGS := $(AVX2)
 build/tidy/src/kernels/avx512.ok: EXTRA_FLAGS := $(AVX512)
 endif
