@@ -13,7 +13,10 @@ using test::error_of, test::mentions;
 
 namespace {
 
-json spm_goldens() { return json::parse(test::read_file(test::repository("tests/goldens/spm_models.json"))); }
+const json& spm_goldens() {
+  static const json goldens = json::parse(test::read_file(test::repository("tests/goldens/spm_models.json")));
+  return goldens;
+}
 
 TokenizerData read_spm(const std::string& bytes, const convert::Vocabulary& wanted = {}) {
   return convert::read_spm_model(std::as_bytes(std::span(bytes)), "tokenizer.model", "", wanted);
