@@ -20,6 +20,11 @@ Widths widths_of_a_group(const ModelConfig& c) {
   return {q, c.head_dim, q + 2 * c.head_dim};
 }
 
+// q, then k, then v, again and again.
+Share q_among(const Widths& w) { return {0, w.q, w.all}; }
+Share k_among(const Widths& w) { return {w.q, w.kv, w.all}; }
+Share v_among(const Widths& w) { return {w.q + w.kv, w.kv, w.all}; }
+
 std::string with_number(std::string name, char mark, int64_t number) {
   if (const size_t at = name.find(mark); at != std::string::npos) name.replace(at, 1, std::to_string(number));
   return name;
@@ -75,35 +80,12 @@ TensorSource head_norm_source(const FamilyPart& row, const ModelConfig& c, HfWei
 
 }  // namespace
 
-Share q_of_qkv(const ModelConfig& config) {
-  const Widths w = widths_of(config);
-  return {0, w.q, w.all};
-}
-
-Share k_of_qkv(const ModelConfig& config) {
-  const Widths w = widths_of(config);
-  return {w.q, w.kv, w.all};
-}
-
-Share v_of_qkv(const ModelConfig& config) {
-  const Widths w = widths_of(config);
-  return {w.q + w.kv, w.kv, w.all};
-}
-
-Share q_of_groups(const ModelConfig& config) {
-  const Widths w = widths_of_a_group(config);
-  return {0, w.q, w.all};
-}
-
-Share k_of_groups(const ModelConfig& config) {
-  const Widths w = widths_of_a_group(config);
-  return {w.q, w.kv, w.all};
-}
-
-Share v_of_groups(const ModelConfig& config) {
-  const Widths w = widths_of_a_group(config);
-  return {w.q + w.kv, w.kv, w.all};
-}
+Share q_of_qkv(const ModelConfig& config) { return q_among(widths_of(config)); }
+Share k_of_qkv(const ModelConfig& config) { return k_among(widths_of(config)); }
+Share v_of_qkv(const ModelConfig& config) { return v_among(widths_of(config)); }
+Share q_of_groups(const ModelConfig& config) { return q_among(widths_of_a_group(config)); }
+Share k_of_groups(const ModelConfig& config) { return k_among(widths_of_a_group(config)); }
+Share v_of_groups(const ModelConfig& config) { return v_among(widths_of_a_group(config)); }
 
 Share gate_of_both(const ModelConfig& config) { return {0, config.d_ff, 2 * config.d_ff}; }
 Share up_of_both(const ModelConfig& config) { return {config.d_ff, config.d_ff, 2 * config.d_ff}; }
