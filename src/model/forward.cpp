@@ -43,7 +43,7 @@ void add_output(int threads, const ModelConfig& c, Rows in, const Linear& matrix
   matmul(threads, in, {{.linear = matrix, .y = sub}}, rounded);
   if (norm) normalize(threads, c.norm, c.norm_epsilon, norm, sub, sub);
   for_rows(threads, sub, [&](int64_t r) {
-    kernel.scale(sub[r].data(), c.residual_scale, c.d_model);
+    if (c.residual_scale != 1.0f) kernel.scale(sub[r].data(), c.residual_scale, c.d_model);
     kernel.add(x[r].data(), sub[r].data(), c.d_model);
   });
 }
@@ -184,7 +184,7 @@ Rows logits_of(SessionState& session, Rows x, Workspace& work) {
   matmul(threads, h, {{.linear = weights.output, .y = logits}}, work.rounded);
   if (c.logit_scale != 1.0f || c.logit_softcap > 0)
     for_rows(threads, logits, [&](int64_t r) {
-      kernel.scale(logits[r].data(), c.logit_scale, c.vocab_size);
+      if (c.logit_scale != 1.0f) kernel.scale(logits[r].data(), c.logit_scale, c.vocab_size);
       if (c.logit_softcap > 0) kernel.soft_cap(logits[r].data(), c.logit_softcap, c.vocab_size);
     });
   return logits;

@@ -51,8 +51,8 @@ class Alibi final : public PositionScheme {
         scores[j] -= slope * scale_ * static_cast<float>(distance_back(site, j));
       return;
     }
-    const auto rounded = [slope](int64_t position) {
-      return to_bf16_and_back(to_bf16_and_back(slope) * static_cast<float>(position));
+    const auto rounded = [step = to_bf16_and_back(slope)](int64_t position) {
+      return to_bf16_and_back(step * static_cast<float>(position));
     };
     const float here = rounded(site.query_position);
     for (size_t j = 0; j < scores.size(); ++j) scores[j] -= scale_ * (here - rounded(site.key_positions[j]));
