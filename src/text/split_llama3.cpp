@@ -7,11 +7,11 @@
 //   \s*[\r\n]+                            blanks up to the last line end among them
 //   \s+(?!\S) | \s+                       blanks, of which a run leaves its last to what follows
 //
-// Published with the Llama 3 models; the alternatives are tried in this order. Bytes that are not UTF-8 as under gpt2.
+// Published with the Llama 3 models; the alternatives are tried in this order.
 #include <array>
 
 #include "base/utf8.h"
-#include "text/split.h"
+#include "text/rule_cursor.h"
 #include "text/unicode.h"
 
 namespace ordinal {
@@ -20,7 +20,7 @@ namespace {
 // A well-formed text, read character by character.
 class Reader {
  public:
-  explicit Reader(std::string_view text = {}) : text_(text) {}
+  explicit Reader(std::string_view text) : text_(text) {}
 
   bool is_at_end(size_t at) const { return at >= text_.size(); }
   char byte(size_t at) const { return text_[at]; }
@@ -104,71 +104,43 @@ size_t blanks_end(const Reader& text, size_t begin) {
   return text.is_at_end(end) || last == begin ? end : last;
 }
 
-size_t llama3_piece_end(const Reader& text, size_t begin, int digits) {
-  const char byte = text.byte(begin);
-  if (byte == '\'')
-    if (const size_t end = text.contraction_end(begin); end > begin) return end;
-  const Reader::Char first = text.at(begin);
-  if (first.kind == CharClass::letter) return text.run_end(first.end, CharClass::letter);
-  if (first.kind == CharClass::number) return digits_end(text, begin, digits);
-  if (!is_line_end(byte))
-    if (const size_t end = text.run_end(first.end, CharClass::letter); end > first.end) return end;
-  const size_t marks = byte == ' ' ? begin + 1 : begin;
-  if (const size_t end = marks_end(text, marks); end > marks) return end;
-  return blanks_end(text, begin);
-}
+struct Llama3Rule {
+  int digits;  // most in a piece
 
-class Llama3Cursor final : public SplitCursor {
- public:
-  explicit Llama3Cursor(int digits) : digits_(digits) {}
-
-  void start(std::string_view text) override {
-    text_ = text;
-    at_ = run_begin_ = run_end_ = 0;
+  size_t piece_end(std::string_view run, size_t begin) const {
+    const Reader text(run);
+    const char byte = text.byte(begin);
+    if (byte == '\'')
+      if (const size_t end = text.contraction_end(begin); end > begin) return end;
+    const Reader::Char first = text.at(begin);
+    if (first.kind == CharClass::letter) return text.run_end(first.end, CharClass::letter);
+    if (first.kind == CharClass::number) return digits_end(text, begin, digits);
+    if (!is_line_end(byte))
+      if (const size_t end = text.run_end(first.end, CharClass::letter); end > first.end) return end;
+    const size_t marks = byte == ' ' ? begin + 1 : begin;
+    if (const size_t end = marks_end(text, marks); end > marks) return end;
+    return blanks_end(text, begin);
   }
-
-  size_t next(std::span<TextRange> pieces) override {
-    size_t count = 0;
-    while (count < pieces.size() && at_ < text_.size()) {
-      const size_t from = at_;
-      if (at_ == run_end_) {
-        run_begin_ = at_;
-        run_end_ = utf8_end(text_, at_);
-        run_ = Reader(text_.substr(run_begin_, run_end_ - run_begin_));
-      }
-      if (at_ == run_end_) {
-        at_ = run_begin_ = run_end_ = utf8_broken_end(text_, at_);
-      } else {
-        at_ = run_begin_ + llama3_piece_end(run_, at_ - run_begin_, digits_);
-      }
-      pieces[count++] = {from, at_};
-    }
-    return count;
-  }
-
- private:
-  int digits_;
-  std::string_view text_;
-  Reader run_;  // the well-formed stretch around `at_`
-  size_t at_ = 0;
-  size_t run_begin_ = 0, run_end_ = 0;
 };
 
-template <int Digits>
 class Llama3Splitter final : public Splitter {
  public:
-  std::unique_ptr<SplitCursor> open() const override { return std::make_unique<Llama3Cursor>(Digits); }
+  explicit Llama3Splitter(int digits) : rule_{digits} {}
+  std::unique_ptr<SplitCursor> open() const override { return std::make_unique<RuleCursor<Llama3Rule>>(rule_); }
+
+ private:
+  const Llama3Rule rule_;
 };
 
 }  // namespace
 
 const Splitter& llama3_splitter() {
-  static const Llama3Splitter<3> splitter;
+  static const Llama3Splitter splitter(3);
   return splitter;
 }
 
 const Splitter& qwen2_splitter() {
-  static const Llama3Splitter<1> splitter;
+  static const Llama3Splitter splitter(1);
   return splitter;
 }
 
