@@ -60,6 +60,8 @@ std::string bytes_text(uint64_t bytes) {
   return with_commas(std::to_string(bytes)) + (bytes == 1 ? " byte" : " bytes");
 }
 
+std::string shape_text(std::span<const int64_t> shape) { return "[" + joined(shape) + "]"; }
+
 bool is_plain_word(std::string_view text, size_t limit) {
   return !text.empty() && text.size() <= limit &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });

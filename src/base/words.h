@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -38,6 +39,9 @@ std::string joined(const List& list, std::string_view between = ", ", const Part
   }
   return all;
 }
+
+// The sizes of a tensor: "[2, 3]".
+std::string shape_text(std::span<const int64_t> shape);
 
 // Whether `text` is 1 to `limit` characters of printable ASCII without blanks, as names in a model file are.
 bool is_plain_word(std::string_view text, size_t limit);

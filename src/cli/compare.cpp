@@ -24,7 +24,8 @@ struct CompareCommand {
   TextOptions texts;
   CompareOptions compare;
   std::optional<std::string> prompt;
-  int64_t threads = 0, tokens = 0;
+  int64_t tokens = 0;
+  ThreadsOption threads;
   std::optional<uint64_t> seed;
   std::optional<std::string> html, json, csv;
   bool quiet = false;
@@ -84,20 +85,18 @@ int run_compare(Arguments arguments) {
   parser.option("-n,--new-tokens", "N", options.new_tokens, "tokens of the continuations [default: 24]");
   parser.option("--tokens", "N", o.tokens, "score the first N tokens of the text; 0: all [default: 0]");
   parser.option("--seed", "S", o.seed, "for shuffled and made-up tokens [default: 1]");
-  parser.option("-t,--threads", "N", o.threads,
-                "threads; 0 uses every processor that the process may use [default: 0]");
+  o.threads.add_to(parser);
   parser.option("--html", "FILE", o.html, "write a page with charts, which needs nothing else");
   parser.option("--json", "FILE", o.json, "write all figures as JSON; - for standard output, in place of the tables");
   parser.option("--csv", "FILE", o.csv, "write the rows as CSV; - for standard output, in place of the tables");
   parser.flag("-q,--quiet", o.quiet, "no notes on standard error");
   if (!parser.parse(arguments)) return 0;
-  check_range("the number of threads (-t)", o.threads, 0, kMostThreads);
   if (options.new_tokens < 0 || o.tokens < 0)
     throw Error("a number of tokens is below 0", "0 or more", std::to_string(std::min(options.new_tokens, o.tokens)));
   if ((o.html == "-") + (o.json == "-") + (o.csv == "-") > 1)
     throw UsageError{"two results for standard output\n  expected: one of --html, --json and --csv with -", ""};
   options.seed = o.seed.value_or(1);
-  options.n_threads = static_cast<int>(o.threads);
+  options.n_threads = o.threads.count();
 
   const std::string prompt = o.prompt.value_or(kDefaultPrompt);
   if (prompt.empty()) parser.idle({"-n"}, "there is no prompt to continue");

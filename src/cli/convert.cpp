@@ -104,7 +104,7 @@ Converted report_of(const ModelFile& file, const std::string& input, const std::
 int run_convert(Arguments arguments) {
   std::optional<std::string> input, output, dtype, head, text_name;
   ModelOptions source;
-  int64_t threads = 0;
+  ThreadsOption threads;
   bool force = false, json = false, quiet = false;
   Parser parser("convert",
                 "Writes a model file from a checkpoint of another program: " + formats() +
@@ -121,8 +121,7 @@ int run_convert(Arguments arguments) {
   parser.option("-f,--file", "TEXT", text_name,
                 "a text, - for standard input: says what the conversion did to the predictions of it, in nats, "
                 "perplexity, KL and agreement, in windows of the trained length");
-  parser.option("-t,--threads", "N", threads,
-                "threads for -f; 0 uses every processor that the process may use [default: 0]");
+  threads.add_to(parser, "threads for -f");
   parser.flag("--force", force, "replace the output if it exists");
   parser.flag("--json", json,
               "one JSON object: input, output, bytes, tensors, parameters, seconds, notes; with -f fidelity");
@@ -138,7 +137,7 @@ int run_convert(Arguments arguments) {
     writing.dtype = dtype_from_name(*dtype);
   }
   if (head) writing.head_dtype = dtype_from_name(*head);
-  check_range("the number of threads (-t)", threads, 0, kMostThreads, "; 0 uses every processor");
+  const int n_threads = threads.count();
   check_output(*output, force);
 
   watch_signals();
@@ -172,7 +171,7 @@ int run_convert(Arguments arguments) {
   std::optional<Fidelity> fidelity;
   if (trial) {
     Progress scoring("measuring", quiet);
-    fidelity = measure_fidelity(trial->model, Model::open(*output), trial->stream, static_cast<int>(threads),
+    fidelity = measure_fidelity(trial->model, Model::open(*output), trial->stream, n_threads,
                                 [&](int64_t done, int64_t total) {
                                   throw_if_interrupted();
                                   scoring.update(done, total);

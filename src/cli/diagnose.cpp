@@ -36,7 +36,8 @@ int run_diagnose(Arguments arguments) {
   ModelOptions model;
   TextOptions texts;
   std::optional<std::string> named;
-  int64_t tokens = 512, threads = 0, rows_shown = 12;
+  int64_t tokens = 512, rows_shown = 12;
+  ThreadsOption threads;
   bool json = false, quiet = false;
   Parser parser(
       "diagnose",
@@ -50,7 +51,7 @@ int run_diagnose(Arguments arguments) {
                 "tokens of the text that count; all candidates see a quarter (128 at least), the best eight see all "
                 "[default: 512]");
   parser.option("--top", "N", rows_shown, "rows of the table; 0: all [default: 12]");
-  parser.option("-t,--threads", "N", threads, "threads; 0 uses every processor that the process may use [default: 0]");
+  threads.add_to(parser);
   parser.flag("--json", json, "one JSON object with all rows");
   parser.flag("-q,--quiet", quiet, "no notes on standard error");
   if (!parser.parse(arguments)) return 0;
@@ -58,7 +59,7 @@ int run_diagnose(Arguments arguments) {
   if (named) model.model = named;
   check_range("--tokens", tokens, 8, 1 << 24);
   if (rows_shown < 0) throw Error("--top is out of range", "0 or more", std::to_string(rows_shown));
-  check_range("the number of threads (-t)", threads, 0, kMostThreads);
+  const int n_threads = threads.count();
 
   watch_signals();
   if (json) parser.idle({"--top"}, "--json has all rows");
@@ -74,11 +75,10 @@ int run_diagnose(Arguments arguments) {
   Diagnosed result;
   result.model = opened.path;
   result.native = opened.model->make_scheme("native", 1)->spec();
-  result.rows =
-      diagnose(opened.model, streams.front(), tokens, static_cast<int>(threads), [&](int64_t done, int64_t total) {
-        throw_if_interrupted();
-        progress.update(done, total);
-      });
+  result.rows = diagnose(opened.model, streams.front(), tokens, n_threads, [&](int64_t done, int64_t total) {
+    throw_if_interrupted();
+    progress.update(done, total);
+  });
   progress.clear();
   result.verdict = verdict_on(result.rows, result.native, opened.model->file().notes().trained_positions);
   if (json) {

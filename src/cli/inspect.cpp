@@ -20,12 +20,6 @@ int64_t count_of(const TensorView& tensor) {
   return count;
 }
 
-std::string shape_text(const std::vector<int64_t>& shape) {
-  std::string text;
-  for (const int64_t size : shape) text += (text.empty() ? "[" : ", ") + std::to_string(size);
-  return text + "]";
-}
-
 Facts facts_of(const TokenizerData& data) {
   const auto yes_no = [](bool value) { return value ? "true" : "false"; };
   return {{"pieces", std::to_string(data.pieces.size())},

@@ -61,11 +61,20 @@ inline constexpr int64_t kMostThreads = 1024;
 // Throws Error unless `value` is in low .. high; `meaning` follows the range in the message.
 void check_range(const std::string& what, int64_t value, int64_t low, int64_t high, const std::string& meaning = "");
 
+// -t, how many threads. Not given, or 0: what OMP_NUM_THREADS says, or every processor that the process may use.
+struct ThreadsOption {
+  int64_t wanted = 0;
+
+  void add_to(Parser& parser, const std::string& what = "threads");
+  // Throws Error for a number that is out of range.
+  int count() const;
+};
+
 // How the model is run.
 struct RunOptions {
   std::string position = "native";
   std::optional<int64_t> ctx;
-  int64_t threads = 0;
+  ThreadsOption threads;
   int64_t chunk = 256;
   std::string kv_dtype = "f32";
 

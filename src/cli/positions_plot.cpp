@@ -35,7 +35,7 @@ struct PlotCommand {
   PromptOptions prompt;
   std::optional<int64_t> ctx, heads;
   PictureInput input;
-  int64_t threads = 0;
+  ThreadsOption threads;
   bool quiet = false;
 };
 
@@ -50,7 +50,7 @@ void check(const PlotCommand& o) {
   if (o.input.positions) check_range("--positions", *o.input.positions, 1, kMostPositions);
   if (o.input.dims) check_range("--dims", *o.input.dims, 2, kMostDims);
   if (o.heads) check_range("--heads", *o.heads, 1, kMostHeads);
-  check_range("the number of threads (-t)", o.threads, 0, kMostThreads);
+  o.threads.count();
 }
 
 // Of the model, or of one made up: GPT-2's heads, and a width that a picture can show.
@@ -124,8 +124,7 @@ int run_positions_plot(Arguments arguments) {
   parser.option("--layer", "N", o.input.layer, "the layer to show [default: 0]");
   parser.option("--head", "N", o.input.head, "the head to show, from 0 [default: all]");
   parser.option("--pair", "N", o.input.pair, "the pair of channels of kind circle [default: a quarter of the way]");
-  parser.option("-t,--threads", "N", o.threads,
-                "threads; 0 uses every processor that the process may use [default: 0]");
+  o.threads.add_to(parser);
   parser.flag("-q,--quiet", o.quiet, "no notes on standard error");
   if (!parser.parse(arguments)) return 0;
   check(o);

@@ -52,19 +52,28 @@ void check_range(const std::string& what, int64_t value, int64_t low, int64_t hi
                 std::to_string(value));
 }
 
+void ThreadsOption::add_to(Parser& parser, const std::string& what) {
+  parser.option("-t,--threads", "N", wanted,
+                what + "; 0: OMP_NUM_THREADS, or every processor that the process may use [default: 0]");
+}
+
+int ThreadsOption::count() const {
+  check_range("the number of threads (-t)", wanted, 0, kMostThreads, "; 0 uses every processor");
+  return static_cast<int>(wanted);
+}
+
 void RunOptions::add_to(Parser& parser) {
   parser.option("--position", "SPEC", position,
                 "the position scheme; `ordinal positions` lists them [default: native, the model's own]");
   parser.option("--ctx", "N", ctx, "the context: most tokens held at once [default: the trained length]");
-  parser.option("-t,--threads", "N", threads,
-                "threads; 0: OMP_NUM_THREADS, or every processor that the process may use [default: 0]");
+  threads.add_to(parser);
   parser.option("--chunk", "N", chunk, "tokens of a prompt in one pass; changes no result [default: 256]");
   parser.option("--kv-dtype", "KIND", kv_dtype,
                 "kind that keys and values are kept in: f32, or f16, bf16, which take half the memory [default: f32]");
 }
 
 void RunOptions::check() const {
-  check_range("the number of threads (-t)", threads, 0, kMostThreads, "; 0 uses every processor");
+  threads.count();
   check_range("the chunk", chunk, 1, kLongest, " tokens");
   if (ctx) check_range("the context (--ctx)", *ctx, 1, kLongest, " tokens");
   kv_dtype_from_name(kv_dtype);
@@ -110,7 +119,7 @@ Session open_session(const OpenedModel& opened, const RunOptions& options, const
   SessionOptions wanted;
   wanted.position = options.position;
   wanted.capacity = options.ctx.value_or(0);
-  wanted.n_threads = static_cast<int>(options.threads);
+  wanted.n_threads = options.threads.count();
   wanted.chunk = options.chunk;
   wanted.kv_dtype = kv_dtype_from_name(options.kv_dtype);
   check_memory(config, options.ctx.value_or(config.max_seq_len), wanted.kv_dtype, needs.n_sessions);

@@ -78,8 +78,6 @@ void check_shard_name(const std::string& shard, const std::string& index) {
 
 }  // namespace
 
-std::string shape_text(const std::vector<int64_t>& shape) { return "[" + joined(shape) + "]"; }
-
 HfWeights::HfWeights(std::string folder, const Note& note) : folder_(std::move(folder)), note_(note) {
   const auto in_folder = [&](std::string_view file) { return (fs::path(folder_) / file).string(); };
   for (const std::string_view file : kWeightFiles) {

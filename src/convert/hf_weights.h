@@ -44,7 +44,4 @@ class HfWeights {
   std::set<std::string, std::less<>> used_;
 };
 
-// "[3, 4]"
-std::string shape_text(const std::vector<int64_t>& shape);
-
 }  // namespace ordinal::convert

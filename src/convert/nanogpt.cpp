@@ -71,7 +71,7 @@ std::vector<int64_t> matrix_sizes(const HfWeights& weights, std::string_view nam
 void refuse_conv1d(const HfWeights& weights, int64_t width, const std::string& path) {
   if (matrix_sizes(weights, "h.0.attn.c_attn.weight", path) != std::vector{width, 3 * width}) return;
   throw Error(path + " holds weights as Hugging Face's GPT-2 has them, [inputs, outputs]",
-              "those of nanoGPT or minGPT, [outputs, inputs]", shape_text({width, 3 * width}) + " in c_attn",
+              "those of nanoGPT or minGPT, [outputs, inputs]", shape_text(std::vector{width, 3 * width}) + " in c_attn",
               "give its folder, with config.json, and not the file");
 }
 

@@ -3,18 +3,13 @@
 
 #include <utility>
 
+#include "base/words.h"
 #include "model/plan.h"
 #include "model/workspace.h"
 #include "ordinal/error.h"
 
 namespace ordinal {
 namespace {
-
-std::string shape_text(std::span<const int64_t> shape) {
-  std::string text;
-  for (const int64_t size : shape) text += (text.empty() ? "[" : ", ") + std::to_string(size);
-  return text + "]";
-}
 
 // Finds what the plan asks for and refuses what has another shape or layout. Optional tensors may be absent.
 class Binder {
