@@ -15,7 +15,10 @@ struct V {
   static constexpr int kWidth = 8;
   static constexpr int kTileRows = 3;
   static constexpr int kTilePanels = 1;
-  static constexpr int kQuantRows = 1;
+  static constexpr int64_t kPartOfK = 768;
+  static constexpr int kQuantRows = 2;
+  static constexpr int kByteParts = 2, kByteZero = 0;
+  static constexpr int64_t kNearBytes = 28 * 1024;
   static F load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, F a) { _mm256_storeu_ps(p, a); }
   static F set(float a) { return _mm256_set1_ps(a); }
@@ -37,10 +40,22 @@ struct V {
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
   }
 
-  // Pairs of byte products are added in 16 bits, which saturates above 32767: with |w| on one side, up to 128, and x,
-  // within 127, carrying the sign of w on the other, a pair is at most 2 * 128 * 127, so the sum is exact.
+  // Pairs of byte products are added in 16 bits, which saturate: as many as fit are added there, and then widened once.
+  // A pair is at most 2 * largest * 127, so weights of 4 bits fit eight times (30,480), and bytes not once.
+  static constexpr int dots_together(int largest) { return 32767 / (2 * 127 * largest); }
+  // Keeps GCC from taking all products first, which do not fit the registers, and adding them after.
+  static I in_order(I sum) {
+    asm volatile("" : "+x"(sum));
+    return sum;
+  }
+  static I begin(I) { return _mm256_setzero_si256(); }
+  static I dot(I dots, I w, I x) { return in_order(_mm256_add_epi16(dots, _mm256_maddubs_epi16(w, x))); }
+  static I end(I acc, I dots) { return _mm256_add_epi32(acc, _mm256_madd_epi16(dots, _mm256_set1_epi16(1))); }
+  // The even bytes, or the odd ones, as words: products of signed bytes would saturate, and to deal with signs costs
+  // more.
+  static I part_of_bytes(I a, int part) { return _mm256_srai_epi16(part == 0 ? _mm256_slli_epi16(a, 8) : a, 8); }
+  static I dot_bytes(I acc, I w, I x) { return in_order(_mm256_add_epi32(acc, _mm256_madd_epi16(w, x))); }
   static I start(int32_t value) { return _mm256_set1_epi32(value); }
-  static I start_q8(int32_t) { return _mm256_setzero_si256(); }
   static I load_bytes(const std::byte* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
   static I set4(const int8_t* p) {
     int32_t four;
@@ -48,14 +63,6 @@ struct V {
     return _mm256_set1_epi32(four);
   }
   static void store_bytes(std::byte* p, I a) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), a); }
-  static I add_pairs(I acc, I sixteen) {
-    return _mm256_add_epi32(acc, _mm256_madd_epi16(sixteen, _mm256_set1_epi16(1)));
-  }
-  static I ready_q8(I w) { return w; }
-  static I dot_q8(I acc, I w, I x) {
-    return add_pairs(acc, _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w)));
-  }
-  static I dot_unsigned(I acc, I w, I x) { return add_pairs(acc, _mm256_maddubs_epi16(w, x)); }
   static I shift_left(I a, int n) { return _mm256_slli_epi16(a, n); }
   static I shift_right(I a, int n) { return _mm256_srli_epi16(a, n); }
   static I mask(I a, int byte) { return _mm256_and_si256(a, _mm256_set1_epi8(static_cast<char>(byte))); }

@@ -17,7 +17,10 @@ struct V {
   static constexpr int kWidth = 16;
   static constexpr int kTileRows = 6;
   static constexpr int kTilePanels = 2;
+  static constexpr int64_t kPartOfK = 256;
   static constexpr int kQuantRows = 6;
+  static constexpr int kByteParts = 1, kByteZero = 128;
+  static constexpr int64_t kNearBytes = 30 * 1024;
   static F load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, F a) { _mm512_storeu_ps(p, a); }
   static F set(float a) { return _mm512_set1_ps(a); }
@@ -43,9 +46,7 @@ struct V {
     return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
   }
 
-  // VNNI multiplies unsigned by signed bytes: weights enter as w + 128, and the sum starts 128 * sum(x) lower.
   static I start(int32_t value) { return _mm512_set1_epi32(value); }
-  static I start_q8(int32_t sum) { return start(-128 * sum); }
   static I load_bytes(const std::byte* p) { return _mm512_loadu_si512(p); }
   static void store_bytes(std::byte* p, I a) { _mm512_storeu_si512(p, a); }
   static I set4(const int8_t* p) {
@@ -53,9 +54,14 @@ struct V {
     __builtin_memcpy(&four, p, 4);
     return _mm512_set1_epi32(four);
   }
-  static I ready_q8(I w) { return _mm512_xor_si512(w, _mm512_set1_epi8(-128)); }
-  static I dot_q8(I acc, I w, I x) { return _mm512_dpbusd_epi32(acc, w, x); }
-  static I dot_unsigned(I acc, I w, I x) { return _mm512_dpbusd_epi32(acc, w, x); }
+  // VNNI adds to 32 bits at once.
+  static constexpr int dots_together(int) { return 8; }
+  static I begin(I acc) { return acc; }
+  static I dot(I dots, I w, I x) { return _mm512_dpbusd_epi32(dots, w, x); }
+  static I end(I, I dots) { return dots; }
+  // It multiplies unsigned by signed bytes.
+  static I part_of_bytes(I a, int) { return _mm512_xor_si512(a, _mm512_set1_epi8(-128)); }
+  static I dot_bytes(I acc, I w, I x) { return dot(acc, w, x); }
   static I shift_left(I a, int n) { return _mm512_slli_epi16(a, static_cast<unsigned>(n)); }
   static I shift_right(I a, int n) { return _mm512_srli_epi16(a, static_cast<unsigned>(n)); }
   static I mask(I a, int byte) { return _mm512_and_si512(a, _mm512_set1_epi8(static_cast<char>(byte))); }

@@ -23,7 +23,10 @@ struct V {
   static constexpr int kWidth = 8;
   static constexpr int kTileRows = 3;
   static constexpr int kTilePanels = 1;
+  static constexpr int64_t kPartOfK = 256;
   static constexpr int kQuantRows = 1;
+  static constexpr int kByteParts = 1, kByteZero = 0;
+  static constexpr int64_t kNearBytes = 30 * 1024;
   static F load(const float* p) { LANES(p[i]); }
   static void store(float* p, F a) {
     for (int i = 0; i < kWidth; ++i) p[i] = a.lane[i];
@@ -46,7 +49,6 @@ struct V {
     for (int32_t& lane : c.lane) lane = value;
     return c;
   }
-  static I start_q8(int32_t) { return start(0); }
   static I load_bytes(const std::byte* p) {
     I c;
     __builtin_memcpy(&c, p, sizeof c);
@@ -58,13 +60,16 @@ struct V {
     return start(four);
   }
   static void store_bytes(std::byte* p, I a) { __builtin_memcpy(p, &a, sizeof a); }
-  static I ready_q8(I w) { return w; }
-  static I dot_q8(I acc, I w, I x) {
+  static constexpr int dots_together(int) { return 8; }
+  static I begin(I acc) { return acc; }
+  static I dot(I dots, I w, I x) {
     for (int i = 0; i < kWidth; ++i)
-      for (int byte = 0; byte < 4; ++byte) acc.lane[i] += signed_byte(w.lane[i], byte) * signed_byte(x.lane[i], byte);
-    return acc;
+      for (int byte = 0; byte < 4; ++byte) dots.lane[i] += signed_byte(w.lane[i], byte) * signed_byte(x.lane[i], byte);
+    return dots;
   }
-  static I dot_unsigned(I acc, I w, I x) { return dot_q8(acc, w, x); }  // 0 .. 127 is the same signed
+  static I end(I, I dots) { return dots; }
+  static I part_of_bytes(I a, int) { return a; }
+  static I dot_bytes(I acc, I w, I x) { return dot(acc, w, x); }
   static I shift_left(I a, int n) {
     for (int32_t& lane : a.lane) lane = static_cast<int32_t>(static_cast<uint32_t>(lane) << n);
     return a;

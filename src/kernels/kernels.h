@@ -19,6 +19,7 @@ struct PanelProduct {
   const float* x = nullptr;
   int64_t x_stride = 0;             // numbers from one row of x, or of x_bytes, to the next
   const int8_t* x_bytes = nullptr;  // [m, B * 32], block kinds only
+  const int8_t* x_words = nullptr;  // the same as words of 16 bits, where Kernels::words
   const float* x_scales = nullptr;  // [m, B], x_stride / 32 from one row to the next
   const int32_t* x_sums = nullptr;  // [m, B, 2]: sums of the bytes of each half of a block
   int64_t m = 0;
@@ -36,8 +37,10 @@ struct Kernels {
   bool (*runs_here)();                                   // whether this processor has the instructions
   void (*product[kDtypes.size()])(const PanelProduct&);  // by Dtype
 
-  // Rounds x [k] to 8 bits a number, one scale for every 32 of them, the sum of the bytes for every 16.
-  void (*quantize)(const float* x, int64_t k, int8_t* bytes, float* scales, int32_t* sums);
+  // Rounds x [k] to 8 bits a number, one scale for every 32 of them, the sum of the bytes for every 16; and writes them
+  // once more as words of 16 bits, in an order of its own, where `words` says that a product reads those.
+  void (*quantize)(const float* x, int64_t k, int8_t* bytes, int8_t* words, float* scales, int32_t* sums);
+  bool words;
 
   // For `ordinal bench`: f32 multiply-adds, and the integer dots of the block kinds, on registers alone. They return
   // how many multiply-adds those were; `sum` is what one lane came to, which makes sure that they were done.

@@ -4,6 +4,7 @@
 // Vocabulary: type F (a vector of floats) and struct V with
 //   kWidth                        lanes of F
 //   kTileRows, kTilePanels        rows and panels of the widest register tile
+//   kPartOfK                      numbers of a panel that many tiles of rows pass over before the next part comes
 //   load store set                unaligned memory, broadcast
 //   fma(a, b, c) = a * b + c rounded once; add sub mul div; larger(a, b) = a > b ? a : b; smaller(a, b) = a < b ? a : b
 //   zero_where_less(x, bound, y)  0 where x < bound, else y
@@ -100,10 +101,9 @@ inline void call_tile_rows(int64_t rows, const PanelProduct& a, int64_t row) {
     call_tile_rows<Load, Most, Ahead, R - 1>(rows, a, row);
 }
 
-// A part of k so long that the panels of a tile, this part of them, stay near while every tile of rows passes over
+// A part of k is so long that the panels of a tile, this part of them, stay near while every tile of rows passes over
 // them.
-constexpr int64_t kPartOfK = 256;
-constexpr int64_t kPartNumbers = kPartOfK * kPanelLanes;
+constexpr int64_t kPartNumbers = V::kPartOfK * kPanelLanes;
 
 // From so many tiles on a part is first copied, widened to f32, which is exact: the numbers are then converted once,
 // not once a tile, and lie where neither pages nor cache sets collide. Measured: tools/SPEED.md.
@@ -124,10 +124,10 @@ void product(const PanelProduct& a) {
   const int64_t tiles = (a.m + V::kTileRows - 1) / V::kTileRows;
   if (a.m <= kNarrowRows) return call_tile_rows<Load, 8, true, kNarrowRows>(a.m, a, 0);
   alignas(64) float wide[V::kTilePanels * kPartNumbers];
-  for (int64_t k = 0; k < a.k; k += kPartOfK) {
+  for (int64_t k = 0; k < a.k; k += V::kPartOfK) {
     PanelProduct part = a;
     part.x += k;
-    part.k = a.k - k < kPartOfK ? a.k - k : kPartOfK;
+    part.k = a.k - k < V::kPartOfK ? a.k - k : V::kPartOfK;
     part.accumulate = a.accumulate || k > 0;
     for (int64_t panel = 0; panel < a.n_panels; panel += V::kTilePanels) {
       part.n_panels = a.n_panels - panel < V::kTilePanels ? a.n_panels - panel : V::kTilePanels;
@@ -183,6 +183,7 @@ constexpr Kernels make_table(const char* name, bool (*runs_here)()) {
           {product<LoadF32>, product<LoadF16>, product<LoadBf16>, quant_product<BlockQ8>, quant_product<BlockQ4>,
            quant_product<BlockQ4One>, quant_product<BlockQ4K>, quant_product<BlockQ5K>, quant_product<BlockQ6K>},
           quantize,
+          V::kByteParts == 2,
           multiply_add_peak,
           integer_peak,
           layer_norm,

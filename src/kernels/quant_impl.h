@@ -8,13 +8,17 @@
 //
 // Vocabulary, beside that of kernels_impl.h: type I (a vector of 32-bit integers, as wide as F) and in V
 //   kQuantRows                rows of the widest register tile
+//   kByteParts                1, or 2 where signed bytes are multiplied as words of 16 bits, two vectors of them
+//   part_of_bytes(a, part)    4 signed bytes a lane as dot_bytes wants them, kByteZero higher than they are
+//   dot_bytes(acc, w, x)      adds the products of a part of bytes and 4 signed bytes, or the same part of them
+//   kNearBytes                taken apart weights that stay near: the nearest cache, less what else is in use
 //   load_bytes, store_bytes   4 bytes a lane from and to memory
 //   load_i8                   a signed byte a lane, as a float
-//   set4                      the same 4 bytes in every lane
-//   ready_q8(w)               signed bytes as dot_q8 wants them
-//   start_q8(sum)             where a sum of dots starts, from the sum of those numbers of the row
-//   dot_q8(acc, w, x)         adds 4 products of signed bytes a lane; w made ready, acc begun at start_q8
-//   dot_unsigned(acc, w, x)   the same, w being 0 .. 127
+//   set4(p)                   the same 4 bytes in every lane
+//   begin(acc), dot(dots, w, x), end(acc, dots)
+//                             acc plus the dots between begin and end: dot adds 4 products a lane, of bytes w >= 0
+//                             and signed bytes x within 127
+//   dots_together(largest)    the most dots between begin and end, for w up to `largest`
 //   shift_left, shift_right(a, n), mask(a, byte), join(a, b)
 //                             bits of every byte; what a shift moves in from the next byte is for mask to take off
 //   start(value), to_float
@@ -28,6 +32,10 @@ template <int Halves, int Stretches, int Small, int Bits, int Zero>
 struct Block {
   static constexpr bool kFromMemory = true;
   static constexpr bool kHasOffsets = Halves == 2;
+  static constexpr bool kIsBytes = Bits == 8;
+  static constexpr int kParts = kIsBytes ? V::kByteParts : 1;
+  static constexpr int kCells = 8 * kParts;  // vectors that 32 weights a lane are multiplied as
+  static constexpr int kTogether = kIsBytes ? kCells : V::dots_together((1 << Bits) - 1);
   static constexpr int kScales = Small == 0 ? 1 : Small - kHasOffsets;  // of 32 weights
   static constexpr int64_t kHeadBytes = kPanelLanes * 2 * Halves, kStretchBytes = kPanelLanes * (Small + 4 * Bits);
   static constexpr int64_t kBytes = kHeadBytes + Stretches * kStretchBytes, kWeights = 32 * Stretches;
@@ -42,31 +50,34 @@ struct Block {
     const std::byte* block = panel + b / Stretches * kBytes;
     return {block, block + kHeadBytes + b % Stretches * kStretchBytes};
   }
-  static I start(int32_t sum) { return Bits == 8 ? V::start_q8(sum) : V::start(-Zero * sum); }
-  static F scales(At at, int scale, int vector) { return times_small(half(at, 0, vector), at, scale, vector); }
-  static F offsets(At at, int vector) { return times_small(half(at, 1, vector), at, kScales, vector); }
-  static I weights(At at, int group, int vector) {
-    if constexpr (Bits == 8) return V::ready_q8(cell(at, group, vector));
-    const I pair = cell(at, group % 4, vector), lower = V::mask(group < 4 ? pair : V::shift_right(pair, 4), 15);
+  static I start(int32_t sum) { return V::start(-(kIsBytes ? V::kByteZero : Zero) * sum); }
+  static F scales(At at, int scale, int lane) { return times_small(half(at, 0, lane), at, scale, lane); }
+  static F offsets(At at, int lane) { return times_small(half(at, 1, lane), at, kScales, lane); }
+  // Multiples, higher than they are by what start() takes off; of bytes first all first parts.
+  static I weights(At at, int number, int lane) {
+    if constexpr (kIsBytes) return V::part_of_bytes(cell(at, number % 8, lane), number / 8);
+    const I pair = cell(at, number % 4, lane), lower = V::mask(number < 4 ? pair : V::shift_right(pair, 4), 15);
     if constexpr (Bits == 4) return lower;
     constexpr int extra = Bits - 4;
-    const int bit = group * extra % 8;  // of the upper bits, which go to bit 4
-    const I upper = cell(at, 4 + group * extra / 8, vector);
+    const int bit = number * extra % 8;  // of the upper bits, which go to bit 4
+    const I upper = cell(at, 4 + number * extra / 8, lane);
     return V::join(lower, V::mask(bit < 4 ? V::shift_left(upper, 4 - bit) : V::shift_right(upper, bit - 4),
                                   ((1 << extra) - 1) << 4));
   }
-  static I dot(I acc, I w, I x) { return Bits == 8 ? V::dot_q8(acc, w, x) : V::dot_unsigned(acc, w, x); }
+  static I begin(I acc) { return kIsBytes ? acc : V::begin(acc); }
+  static I dot(I dots, I w, I x) { return kIsBytes ? V::dot_bytes(dots, w, x) : V::dot(dots, w, x); }
+  static I end(I acc, I dots) { return kIsBytes ? dots : V::end(acc, dots); }
 
  private:
-  static F half(At at, int which, int vector) {
-    return V::load_f16(reinterpret_cast<const uint16_t*>(at.block) + which * kPanelLanes + vector * V::kWidth);
+  static F half(At at, int which, int lane) {
+    return V::load_f16(reinterpret_cast<const uint16_t*>(at.block) + which * kPanelLanes + lane);
   }
-  static F times_small(F number, At at, int which, int vector) {
+  static F times_small(F number, At at, int which, int lane) {
     if constexpr (Small == 0) return number;
-    return V::mul(number, V::load_i8(at.stretch + which * kPanelLanes + vector * V::kWidth));
+    return V::mul(number, V::load_i8(at.stretch + which * kPanelLanes + lane));
   }
-  static I cell(At at, int which, int vector) {
-    return V::load_bytes(at.stretch + kPanelLanes * (Small + 4 * which) + vector * V::kWidth * 4);
+  static I cell(At at, int which, int lane) {
+    return V::load_bytes(at.stretch + kPanelLanes * (Small + 4 * which) + lane * 4);
   }
 };
 
@@ -78,49 +89,53 @@ using BlockQ4K = Block<2, 8, 2, 4, 0>;
 using BlockQ5K = Block<2, 8, 2, 5, 0>;
 using BlockQ6K = Block<1, 8, 2, 6, 32>;
 
-// Blocks taken apart once, for many tiles: 32 weights each, scales and offsets in f32, then bytes as dot wants them.
+// Blocks taken apart once, for many tiles: 32 weights each, scales and offsets in f32, then the weights as dot wants
+// them.
 template <class Block>
 struct Apart {
   static constexpr bool kFromMemory = false;
   static constexpr bool kHasOffsets = Block::kHasOffsets;
   static constexpr int kScales = Block::kScales, kFloats = kScales + kHasOffsets;
-  static constexpr int64_t kBytes = kPanelLanes * (4 * kFloats + 32), kStep = kBytes;
+  static constexpr int kParts = Block::kParts, kCells = Block::kCells, kTogether = Block::kTogether;
+  static constexpr int64_t kBytes = kPanelLanes * 4 * (kFloats + kCells), kStep = kBytes;
 
   struct At {
     const std::byte* block;
   };
   static At at(const std::byte* panel, int64_t b) { return {panel + b * kBytes}; }
-  static I start(int32_t sum) { return Block::start(sum); }
-  static F scales(At at, int scale, int vector) {
-    return V::load(reinterpret_cast<const float*>(at.block) + scale * kPanelLanes + vector * V::kWidth);
+  static F scales(At at, int scale, int lane) {
+    return V::load(reinterpret_cast<const float*>(at.block) + scale * kPanelLanes + lane);
   }
-  static F offsets(At at, int vector) { return scales(at, kScales, vector); }
-  static I weights(At at, int group, int vector) { return V::load_bytes(at.block + weights_at(group, vector)); }
-  static I dot(I acc, I w, I x) { return Block::dot(acc, w, x); }
+  static F offsets(At at, int lane) { return scales(at, kScales, lane); }
+  static I weights(At at, int number, int lane) { return V::load_bytes(at.block + weights_at(number, lane)); }
+  static I start(int32_t sum) { return Block::start(sum); }
+  static I begin(I acc) { return Block::begin(acc); }
+  static I dot(I dots, I w, I x) { return Block::dot(dots, w, x); }
+  static I end(I acc, I dots) { return Block::end(acc, dots); }
 
   static void take(const std::byte* panel, int64_t blocks, std::byte* to) {
     for (int64_t b = 0; b < blocks; ++b, to += kBytes) {
       const auto from = Block::at(panel, b);
       float* floats = reinterpret_cast<float*>(to);
-      for (int vector = 0; vector < kPanelLanes / V::kWidth; ++vector, floats += V::kWidth) {
+      for (int lane = 0; lane < kPanelLanes; lane += V::kWidth) {
         for (int scale = 0; scale < kScales; ++scale)
-          V::store(floats + scale * kPanelLanes, Block::scales(from, scale, vector));
-        if constexpr (kHasOffsets) V::store(floats + kScales * kPanelLanes, Block::offsets(from, vector));
-        for (int group = 0; group < 8; ++group)
-          V::store_bytes(to + weights_at(group, vector), Block::weights(from, group, vector));
+          V::store(floats + scale * kPanelLanes + lane, Block::scales(from, scale, lane));
+        if constexpr (kHasOffsets) V::store(floats + kScales * kPanelLanes + lane, Block::offsets(from, lane));
+        for (int number = 0; number < kCells; ++number)
+          V::store_bytes(to + weights_at(number, lane), Block::weights(from, number, lane));
       }
     }
   }
 
  private:
-  static constexpr int64_t weights_at(int group, int vector) {
-    return kPanelLanes * 4 * kFloats + (group * kPanelLanes + vector * V::kWidth) * 4;
+  static constexpr int64_t weights_at(int number, int lane) {
+    return ((kFloats + number) * kPanelLanes + lane) * int64_t{4};
   }
 };
 
 template <class Block, int R, int P>
 [[gnu::noinline]] void quant_tile(const PanelProduct& a, int64_t row, int64_t panel) {
-  constexpr int vectors = kPanelLanes / V::kWidth;
+  constexpr int vectors = kPanelLanes / V::kWidth, x_bytes = Block::kParts;
   const int64_t blocks = (a.k + 31) / 32, x_blocks = a.x_stride / 32;
   F sums[R][P][vectors];
   float* y = a.y + row * a.y_stride + panel * kPanelLanes;
@@ -132,7 +147,7 @@ template <class Block, int R, int P>
   for (int64_t b = 0; b < blocks; ++b) {
     typename Block::At at[P];
     for (int p = 0; p < P; ++p) at[p] = Block::at(a.panels + (panel + p) * a.panel_stride, b);
-    const int8_t* x = a.x_bytes + (row * x_blocks + b) * 32;
+    const int8_t* x = (Block::kParts == 2 ? a.x_words : a.x_bytes) + (row * x_blocks + b) * 32 * x_bytes;
     const int32_t* x_sums = a.x_sums + (row * x_blocks + b) * 2;
     const float* x_scales = a.x_scales + row * x_blocks + b;
     if constexpr (Block::kFromMemory) {
@@ -142,7 +157,8 @@ template <class Block, int R, int P>
         for (int line = 0; line < Block::kStep; line += 64)
           __builtin_prefetch(at[p].stretch - (Block::kStep - Block::kStretchBytes) + ahead + line);
     }
-    constexpr int groups = 8 / Block::kScales;
+    constexpr int cells = Block::kCells / Block::kScales;
+    constexpr int together = Block::kTogether < cells ? Block::kTogether : cells;
 #pragma GCC unroll 2
     for (int scale = 0; scale < Block::kScales; ++scale) {
       I acc[R][P][vectors];
@@ -152,17 +168,27 @@ template <class Block, int R, int P>
         for (int p = 0; p < P; ++p)
           for (int v = 0; v < vectors; ++v) acc[r][p][v] = start;
       }
-#pragma GCC unroll 8
-      for (int group = 0; group < groups; ++group)
-        for (int p = 0; p < P; ++p)
-          for (int v = 0; v < vectors; ++v) {
-            const I w = Block::weights(at[p], scale * groups + group, v);
-            for (int r = 0; r < R; ++r)
-              acc[r][p][v] = Block::dot(acc[r][p][v], w, V::set4(x + r * a.x_stride + (scale * groups + group) * 4));
-          }
+#pragma GCC unroll 4
+      for (int first = scale * cells; first < (scale + 1) * cells; first += together) {
+        I dots[R][P][vectors];
+        for (int r = 0; r < R; ++r)
+          for (int p = 0; p < P; ++p)
+            for (int v = 0; v < vectors; ++v) dots[r][p][v] = Block::begin(acc[r][p][v]);
+#pragma GCC unroll 16
+        for (int cell = first; cell < first + together; ++cell)
+          for (int p = 0; p < P; ++p)
+            for (int v = 0; v < vectors; ++v) {
+              const I w = Block::weights(at[p], cell, v * V::kWidth);
+              for (int r = 0; r < R; ++r)
+                dots[r][p][v] = Block::dot(dots[r][p][v], w, V::set4(x + r * a.x_stride * x_bytes + cell * 4));
+            }
+        for (int r = 0; r < R; ++r)
+          for (int p = 0; p < P; ++p)
+            for (int v = 0; v < vectors; ++v) acc[r][p][v] = Block::end(acc[r][p][v], dots[r][p][v]);
+      }
       for (int p = 0; p < P; ++p)
         for (int v = 0; v < vectors; ++v) {
-          const F weight_scale = Block::scales(at[p], scale, v);
+          const F weight_scale = Block::scales(at[p], scale, v * V::kWidth);
           for (int r = 0; r < R; ++r) {
             const F both = V::mul(weight_scale, V::set(x_scales[r * x_blocks]));
             sums[r][p][v] = V::fma(V::to_float(acc[r][p][v]), both, sums[r][p][v]);
@@ -172,7 +198,7 @@ template <class Block, int R, int P>
     if constexpr (Block::kHasOffsets)
       for (int p = 0; p < P; ++p)
         for (int v = 0; v < vectors; ++v) {
-          const F offset = Block::offsets(at[p], v);
+          const F offset = Block::offsets(at[p], v * V::kWidth);
           for (int r = 0; r < R; ++r) {
             const int32_t* sum = x_sums + r * x_blocks * 2;
             const F of_x = V::set(x_scales[r * x_blocks] * static_cast<float>(sum[0] + sum[1]));
@@ -204,13 +230,16 @@ inline void call_quant_rows(int64_t rows, const PanelProduct& a, int64_t row) {
 // cache.
 template <class Block>
 void quant_product(const PanelProduct& a) {
-  constexpr int64_t part_of_k = 768, tiles_worth_it = 5;  // whole blocks of every kind
+  constexpr int64_t tiles_worth_it = 5;
+  constexpr int64_t blocks = V::kNearBytes / (Apart<Block>::kBytes * Block::kWeights / 32),
+                    part_of_k = blocks * Block::kWeights;
   const int64_t tiles = (a.m + V::kQuantRows - 1) / V::kQuantRows;
   if (tiles <= 1) return call_quant_rows<Block>(a.m, a, 0);
   alignas(64) std::byte apart[part_of_k / 32 * Apart<Block>::kBytes];
   for (int64_t k = 0; k < a.k; k += part_of_k) {
     PanelProduct part = a;
     part.x_bytes += k;
+    part.x_words += 2 * k;
     part.x_scales += k / 32;
     part.x_sums += k / 16;
     part.k = a.k - k < part_of_k ? a.k - k : part_of_k;
@@ -236,8 +265,9 @@ void quant_product(const PanelProduct& a) {
 }
 
 // x [k] to 8 bits: per block of 32, scale = largest magnitude / 127, bytes = x / scale to the nearest (ties to even),
-// and the sums of its halves. The last block is filled up with zeros.
-void quantize(const float* x, int64_t k, int8_t* bytes, float* scales, int32_t* sums) {
+// and the sums of its halves; where bytes have two parts also those, in the order of Block::weights. The last block is
+// filled up with zeros.
+void quantize(const float* x, int64_t k, int8_t* bytes, int8_t* words, float* scales, int32_t* sums) {
   constexpr int vectors = 32 / V::kWidth;
   const F low = V::set(-127.0f), high = V::set(127.0f), magic = V::set(12582912.0f);  // 1.5 * 2^23
   float filled[32];
@@ -262,17 +292,21 @@ void quantize(const float* x, int64_t k, int8_t* bytes, float* scales, int32_t* 
       V::narrow_to_bytes(bytes + b * 32 + v * V::kWidth, value);
       sum[v * V::kWidth / 16] = V::add(sum[v * V::kWidth / 16], value);
     }
+    for (int part = 0; V::kByteParts == 2 && part < 2; ++part) {
+      const I four = V::load_bytes(reinterpret_cast<const std::byte*>(bytes + b * 32));
+      V::store_bytes(reinterpret_cast<std::byte*>(words + b * 64 + part * 32), V::part_of_bytes(four, part));
+    }
     scales[b] = scale;
     for (int half = 0; half < 2; ++half) sums[2 * b + half] = static_cast<int32_t>(V::sum_of_lanes(sum[half]));
   }
 }
 
-// What the integer units give at most: `rounds` times every pair of a few vectors of weights and of x, in registers, by
-// the bare instruction (dot_unsigned; where signs cost more, q8_0 cannot get all of it). The weights differ between
-// rounds and within them, so that no part of the work can be saved. Each dot with x i (from 1) comes to i.
+// What the integer units give at most: `rounds` times every pair of a few vectors of weights and of x, in registers,
+// for weights of 4 bits (where bytes have two parts, q8_0 can get half of it). The weights differ between rounds and
+// within them, so that no part of the work can be saved. Each dot with x i (from 1) comes to i.
 int64_t integer_peak(int64_t rounds, float* sum) {
-  // GCC 12 copies every VNNI sum once a round, so a round has many; of AVX2's it would keep many on the stack.
-  constexpr int weights = V::kWidth > 8 ? 3 : 2, xs = weights + 1, turns = V::kWidth > 8 ? 8 : 1;
+  // GCC 12 copies every VNNI sum once a round, so a round has many dots.
+  constexpr int weights = V::kWidth > 8 ? 3 : 2, xs = weights + 1, turns = 8;
   constexpr int kinds = 8 + turns * weights;
   int8_t bytes[kinds][V::kWidth * 4];
   for (int kind = 0; kind < kinds; ++kind)
@@ -286,12 +320,17 @@ int64_t integer_peak(int64_t rounds, float* sum) {
     for (int w = 0; w < weights; ++w) acc[w][i] = V::start(0);
   }
   for (int64_t round = 0; round < rounds; ++round) {
+    I dots[weights][xs];
+    for (int w = 0; w < weights; ++w)
+      for (int i = 0; i < xs; ++i) dots[w][i] = V::begin(acc[w][i]);
 #pragma GCC unroll 8
     for (int turn = 0; turn < turns; ++turn)
       for (int w = 0; w < weights; ++w) {
         const I weight = V::load_bytes(reinterpret_cast<const std::byte*>(bytes[round % 8 + turn * weights + w]));
-        for (int i = 0; i < xs; ++i) acc[w][i] = V::dot_unsigned(acc[w][i], weight, x[i]);
+        for (int i = 0; i < xs; ++i) dots[w][i] = V::dot(dots[w][i], weight, x[i]);
       }
+    for (int w = 0; w < weights; ++w)
+      for (int i = 0; i < xs; ++i) acc[w][i] = V::end(acc[w][i], dots[w][i]);
   }
   F total = V::set(0.0f);
   for (int w = 0; w < weights; ++w)

@@ -32,10 +32,11 @@ void round_rows(int n_threads, Rows x, RoundedRows& rounded) {
     rounded.scales.resize(count);
     rounded.sums.resize(count * 2);
   }
+  if (kernels().words && rounded.words.size() < count * 64) rounded.words.resize(count * 64);
   parallel_for(x.rows < 8 ? 1 : n_threads, x.rows, [&](int64_t r, int) {
     const int64_t first = r * blocks;
-    kernels().quantize(x[r].data(), x.cols, rounded.bytes.data() + first * 32, rounded.scales.data() + first,
-                       rounded.sums.data() + first * 2);
+    kernels().quantize(x[r].data(), x.cols, rounded.bytes.data() + first * 32, rounded.words.data() + first * 64,
+                       rounded.scales.data() + first, rounded.sums.data() + first * 2);
   });
 }
 
@@ -49,6 +50,7 @@ void run_group(Rows x, const RoundedRows& rounded, const Product& p, int64_t gro
       {.x = x.data,
        .x_stride = needs_rounding(p) ? (x.cols + 31) / 32 * 32 : x.stride,
        .x_bytes = rounded.bytes.data(),
+       .x_words = rounded.words.data(),
        .x_scales = rounded.scales.data(),
        .x_sums = rounded.sums.data(),
        .m = x.rows,
@@ -71,6 +73,7 @@ void run_group(Rows x, const RoundedRows& rounded, const Product& p, int64_t gro
 void RoundedRows::reserve(int64_t rows, int64_t cols) {
   const size_t blocks = static_cast<size_t>(rows * ((cols + 31) / 32));
   bytes.reserve(blocks * 32);
+  if (kernels().words) words.reserve(blocks * 64);
   scales.reserve(blocks);
   sums.reserve(blocks * 2);
 }

@@ -26,7 +26,7 @@ struct Product {
 
 // Rows of x as the block kinds want them; see Kernels::quantize.
 struct RoundedRows {
-  std::vector<int8_t> bytes;
+  std::vector<int8_t> bytes, words;
   std::vector<float> scales;
   std::vector<int32_t> sums;
 

@@ -18,11 +18,17 @@ constexpr Dtype kBlockDtypes[] = {Dtype::q8_0, Dtype::q4_0, Dtype::q4_1, Dtype::
 struct Blocks {
   int64_t n, k, panels, blocks, items;
   Dtype dtype;
+  bool extreme;                       // all multiples of a block are the least, or all the greatest
   std::vector<BlockNumbers> numbers;  // [n, blocks]
   std::vector<std::byte> bytes;
 
-  Blocks(test::Random& random, int64_t rows, int64_t cols, Dtype kind)
-      : n(rows), k(cols), panels((rows + 31) / 32), items(dtype_info(kind).block_items), dtype(kind) {
+  Blocks(test::Random& random, int64_t rows, int64_t cols, Dtype kind, bool all_extreme)
+      : n(rows),
+        k(cols),
+        panels((rows + 31) / 32),
+        items(dtype_info(kind).block_items),
+        dtype(kind),
+        extreme(all_extreme) {
     const int64_t block_bytes = dtype_info(kind).block_bytes;
     blocks = (k + items - 1) / items;
     std::vector<std::byte> lanes(static_cast<size_t>(panels * 32 * blocks * block_bytes));
@@ -57,14 +63,15 @@ struct Blocks {
       block.scales[i] = static_cast<int8_t>(random.below(256) - 128);
       block.offsets[i] = static_cast<int8_t>(random.below(64));
     }
+    const int side = random.below(2) == 0 ? of->low : of->high;
     for (int8_t& multiple : block.multiples)
-      multiple = static_cast<int8_t>(of->low + random.below(of->high - of->low + 1));
+      multiple = static_cast<int8_t>(extreme ? side : of->low + random.below(of->high - of->low + 1));
     return block;
   }
 };
 
 struct Rounded {
-  std::vector<int8_t> bytes;
+  std::vector<int8_t> bytes, words;
   std::vector<float> scales;
   std::vector<int32_t> sums;
 };
@@ -72,11 +79,12 @@ struct Rounded {
 Rounded round_rows(const Kernels& table, const std::vector<float>& x, int64_t m, int64_t k) {
   const int64_t blocks = (k + 31) / 32;
   Rounded r{std::vector<int8_t>(static_cast<size_t>(m * blocks * 32)),
+            std::vector<int8_t>(static_cast<size_t>(m * blocks * 64)),
             std::vector<float>(static_cast<size_t>(m * blocks)),
             std::vector<int32_t>(static_cast<size_t>(m * blocks * 2))};
   for (int64_t row = 0; row < m; ++row)
-    table.quantize(x.data() + row * k, k, r.bytes.data() + row * blocks * 32, r.scales.data() + row * blocks,
-                   r.sums.data() + row * blocks * 2);
+    table.quantize(x.data() + row * k, k, r.bytes.data() + row * blocks * 32, r.words.data() + row * blocks * 64,
+                   r.scales.data() + row * blocks, r.sums.data() + row * blocks * 2);
   return r;
 }
 
@@ -125,8 +133,8 @@ TEST_CASE("kernels: the integer peak does the dots that it counts") {
     float once = 0, often = 0;
     const int64_t few = table->integer_peak(1, &once), many = table->integer_peak(1000, &often);
     CHECK(many == 1000 * few);
-    // Vectors of weights meet x 1, 2, ...: 2 of them with 3, or 8 times 3 with 4.
-    CHECK((once == 2 * (1 + 2 + 3) || once == 8 * 3 * (1 + 2 + 3 + 4)));
+    // Vectors of weights meet x 1, 2, ...: 2 of them with 3, or 3 with 4, 8 times.
+    CHECK((once == 8 * 2 * (1 + 2 + 3) || once == 8 * 3 * (1 + 2 + 3 + 4)));
     CHECK(often == 1000 * once);
   }
 }
@@ -170,6 +178,45 @@ TEST_CASE("kernels: rows of zeros, tiny and huge numbers round without overflow,
   }
 }
 
+namespace {
+
+// The product on every table against its definition, to the bit.
+void check_products(const Blocks& w, const std::vector<float>& x, int64_t m) {
+  const int64_t width = w.panels * 32, blocks = (w.k + 31) / 32;
+  const Rounded rounded = round_rows(kernels(), x, m, w.k);
+  std::vector<float> expected(static_cast<size_t>(m * width));
+  for (int64_t row = 0; row < m; ++row)
+    for (int64_t out = 0; out < w.n; ++out)
+      expected[static_cast<size_t>(row * width + out)] = product_of(w, out, rounded, row, blocks);
+  for (const Kernels* table : available_kernels()) {
+    const Rounded r = round_rows(*table, x, m, w.k);
+    std::vector<float> y(expected.size(), 3.0f);
+    table->product[static_cast<size_t>(w.dtype)]({.x_stride = blocks * 32,
+                                                  .x_bytes = r.bytes.data(),
+                                                  .x_words = r.words.data(),
+                                                  .x_scales = r.scales.data(),
+                                                  .x_sums = r.sums.data(),
+                                                  .m = m,
+                                                  .panels = w.bytes.data(),
+                                                  .panel_stride = static_cast<int64_t>(w.bytes.size()) / w.panels,
+                                                  .n_panels = w.panels,
+                                                  .k = w.k,
+                                                  .y = y.data(),
+                                                  .y_stride = width});
+    CAPTURE(table->name);
+    CAPTURE(dtype_info(w.dtype).name);
+    CAPTURE(w.n);
+    CAPTURE(w.k);
+    CAPTURE(m);
+    // Past the last output lie zeros of either sign.
+    for (int64_t i = 0; i < m * width; ++i)
+      if (i % width >= w.n && y[static_cast<size_t>(i)] == 0) y[static_cast<size_t>(i)] = 0;
+    REQUIRE(test::same_bits(y, expected));
+  }
+}
+
+}  // namespace
+
 TEST_CASE("kernels: block products are exact integers joined by one fused step a scale, to the bit, on every table") {
   test::Random random(23);
   for (const Dtype kind : kBlockDtypes)
@@ -177,36 +224,19 @@ TEST_CASE("kernels: block products are exact integers joined by one fused step a
       for (const int64_t k : {1, 31, 32, 33, 100, 256, 767, 769, 1601})
         for (const int64_t m : {1, 2, 3, 6, 7, 13, 25, 40}) {
           if ((k > 256 || m > 13) && n != 33) continue;  // long and many only once: the plain table is slow
-          const Blocks w(random, n, k, kind);
-          const std::vector<float> x = random.normals(static_cast<size_t>(m * k));
-          const Rounded r = round_rows(kernels(), x, m, k);
-          const int64_t width = w.panels * 32, blocks = (k + 31) / 32;
-          std::vector<float> expected(static_cast<size_t>(m * width));
-          for (int64_t row = 0; row < m; ++row)
-            for (int64_t out = 0; out < n; ++out)
-              expected[static_cast<size_t>(row * width + out)] = product_of(w, out, r, row, blocks);
-          for (const Kernels* table : available_kernels()) {
-            std::vector<float> y(expected.size(), 3.0f);
-            table->product[static_cast<size_t>(kind)]({.x_stride = blocks * 32,
-                                                       .x_bytes = r.bytes.data(),
-                                                       .x_scales = r.scales.data(),
-                                                       .x_sums = r.sums.data(),
-                                                       .m = m,
-                                                       .panels = w.bytes.data(),
-                                                       .panel_stride = static_cast<int64_t>(w.bytes.size()) / w.panels,
-                                                       .n_panels = w.panels,
-                                                       .k = k,
-                                                       .y = y.data(),
-                                                       .y_stride = width});
-            CAPTURE(table->name);
-            CAPTURE(dtype_info(kind).name);
-            CAPTURE(n);
-            CAPTURE(k);
-            CAPTURE(m);
-            // Past the last output lie zeros of either sign.
-            for (int64_t i = 0; i < m * width; ++i)
-              if (i % width >= n && y[static_cast<size_t>(i)] == 0) y[static_cast<size_t>(i)] = 0;
-            REQUIRE(test::same_bits(y, expected));
-          }
+          const Blocks w(random, n, k, kind, false);
+          check_products(w, random.normals(static_cast<size_t>(m * k)), m);
         }
+}
+
+TEST_CASE("kernels: the largest sums of the largest products are exact on every table") {
+  test::Random random(24);
+  for (const Dtype kind : kBlockDtypes)
+    for (const int64_t m : {1, 2, 13, 40}) {
+      const Blocks w(random, 32, 512, kind, true);
+      // Rounded to 127 or -127, sixteen of a sign together.
+      std::vector<float> x(static_cast<size_t>(m * w.k));
+      for (size_t i = 0; i < x.size(); ++i) x[i] = i % 16 != 0 ? x[i - 1] : random.below(2) == 0 ? -3.0f : 3.0f;
+      check_products(w, x, m);
+    }
 }
