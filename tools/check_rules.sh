@@ -20,9 +20,9 @@ without_comments() { search -vE '^[^:]*:[0-9]*:? *//'; }
 
 search -rnE '\b(rope|alibi|sinusoidal|learned|t5|shaw)' src/model src/kernels src/text |
   rule 'model, kernels and text know no scheme by name'
-hooks=$(search -rhoE '(->|\.)(add_to_(embedding|scores|values)|transform_query_key)\(' src/model | sed -E 's/^(->|\.)//' |
+hooks=$(search -rhoE '(->|\.)(add_to_(embedding|scores|values)|transform_query_key|transform_view|key_runs)\(' src/model | sed -E 's/^(->|\.)//' |
   sort | uniq -c | awk '{print $1 $2}' | tr '\n' ' ')
-[ "$hooks" = '1add_to_embedding( 1add_to_scores( 1add_to_values( 1transform_query_key( ' ] || echo "$hooks" |
+[ "$hooks" = '1add_to_embedding( 1add_to_scores( 1add_to_values( 1key_runs( 1transform_query_key( 1transform_view( ' ] || echo "$hooks" |
   rule 'the model calls each position hook at one place'
 
 search -rnE '\b(f?printf|puts|exit|abort|assert)\(|std::(cout|cerr)' include src --include='*.h' --include='*.cpp' \
@@ -49,6 +49,9 @@ search -nE '^[^#]*(fast-math|Ofast|march=native)' Makefile | rule 'no flag that 
 for scheme in $(sed -nE 's/^SCHEME\((\w+),.*/\1/p' src/position/schemes.def); do
   [ -e "tests/position/${scheme}_test.cpp" ] || echo "tests/position/${scheme}_test.cpp"
 done | rule 'every scheme has a test of its own'
+for modifier in $(sed -nE 's/^MODIFIER\((\w+),.*/\1/p' src/position/modifiers.def); do
+  [ -e "tests/position/${modifier}_test.cpp" ] || echo "tests/position/${modifier}_test.cpp"
+done | rule 'every modifier has a test of its own'
 
 # First lines and lengths, over what is committed and what is about to be.
 code=$(find include src tests tools -name '*.h' -o -name '*.cpp' -o -name '*.def' | sort)
@@ -76,6 +79,9 @@ limit() {  # FILE LINES
   limit include/ordinal/model.h 150
   for scheme in $(sed -nE 's/^SCHEME\((\w+),.*/\1/p' src/position/schemes.def); do
     limit "src/position/$scheme.cpp" 150
+  done
+  for modifier in $(sed -nE 's/^MODIFIER\((\w+),.*/\1/p' src/position/modifiers.def); do
+    limit "src/position/$modifier.cpp" 150
   done
 } | rule 'files stay short: split by idea'
 

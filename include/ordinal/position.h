@@ -39,6 +39,25 @@ struct AttentionSite {
   float scale = 1.0f;       // already applied to the scores
 };
 
+// How many forms of every query and key a scheme wants: more than one under which far keys stand elsewhere than near
+// ones (the modifiers rerope, dca, sinks, ...).
+struct Views {
+  static constexpr int kMostQueries = 3, kMostKeys = 2;
+  int queries = 1;
+  int keys = 1;  // the cache holds each of them
+
+  bool several() const { return queries > 1 || keys > 1; }
+};
+
+// Consecutive keys that a row sees in one way, or not at all.
+struct KeyRun {
+  static constexpr int kMost = 4;  // runs that make up a row
+  static constexpr int kUnseen = -1;
+  int64_t end = 0;  // keys at positions below this that no earlier run has
+  int query = 0;    // the view of the query they are scored with, or kUnseen
+  int key = 0;      // the view of the keys
+};
+
 // A parameter as a scheme took it, for reports and help.
 struct SchemeParam {
   std::string key;
@@ -94,14 +113,27 @@ class PositionScheme {
   // x [M, d_model], after the token embedding (and its scale).
   virtual void add_to_embedding(Positions positions, Rows x) const;
 
-  // q [M, n_heads * head_dim] and k [M, n_kv_heads * head_dim] of one layer, before k enters the cache.
+  // q [M, n_heads * head_dim] and k [M, n_kv_heads * head_dim] of one layer, before k enters the cache. Rows of either
+  // may have no columns: then the other alone is asked for.
   virtual void transform_query_key(int64_t layer, Positions positions, Rows q, Rows k) const;
 
-  // scores [site.key_positions.size()], already scaled; q [head_dim] as it left transform_query_key.
+  // scores [site.key_positions.size()], already scaled, -infinity for keys that the row does not see; q [head_dim] as
+  // it left transform_query_key.
   virtual void add_to_scores(const AttentionSite& site, std::span<const float> q, std::span<float> scores) const;
 
   // weights [site.key_positions.size()] after softmax; out [head_dim], the mix of values so far.
   virtual void add_to_values(const AttentionSite& site, std::span<const float> weights, std::span<float> out) const;
+
+  // Whether add_to_scores must be given all keys of a row at once: what it adds to one depends on the scores of others.
+  virtual bool reads_whole_rows() const { return false; }
+
+  // For a scheme under which keys look different from near and from afar; one that leaves views() alone pays nothing.
+  // View 0 of q and k is what transform_query_key makes of them. For every other, transform_view gets copies as they
+  // were before that; rows of a view that was not asked for have no columns. key_runs cuts the keys of a row, oldest
+  // first, into runs, at most KeyRun::kMost, and says how many: the last ends past the query.
+  virtual Views views() const { return {}; }
+  virtual void transform_view(int64_t layer, int view, Positions positions, Rows q, Rows k) const;
+  virtual int key_runs(int64_t layer, int64_t query_position, std::span<KeyRun, KeyRun::kMost> runs) const;
 
   // The spec in canonical form: the same scheme for any session of the same model. Of a scheme that a program brings
   // itself, what its constructor was told, so perhaps nothing.
@@ -118,9 +150,10 @@ class PositionScheme {
 // Finds a scheme's own tensors by name; nullptr when the model has no such tensor.
 using TensorLookup = std::function<const TensorView*(std::string_view)>;
 
-// Makes a scheme from a spec, "name" or "name:key=value,key=value". Some layers may have a scheme of their own:
-// "rope:theta=1e6;layers=3,7-9:none". Throws Error, naming what exists, for an unknown name, key or value, a layer the
-// model does not have, and a tensor that is missing or has another shape.
+// Makes a scheme from a spec, "name" or "name:key=value,key=value". Modifiers may follow it, "rope;with=logn", and some
+// layers may have a scheme of their own: "rope:theta=1e6;layers=3,7-9:none;with=steps". Throws Error, naming what
+// exists, for an unknown name, key or value, a layer the model does not have, and a tensor that is missing or has
+// another shape.
 std::shared_ptr<const PositionScheme> make_position_scheme(std::string_view spec, const AttentionShape& shape,
                                                            const TensorLookup& lookup);
 
@@ -151,12 +184,21 @@ std::string expand_native(std::string_view spec, std::string_view native);
 // A registered scheme, for lists and help.
 struct SchemeInfo {
   std::string_view name;
-  std::string_view kind;     // "absolute", "relative", or "lab": an absolute one that is known to be a bad idea
+  std::string_view kind;  // "absolute": something enters the embedding; "lab": one of these that is known to be a bad
+                          // idea; "relative": distances alone count; "anchored": nothing enters the embedding, yet it
+                          // counts where the text begins
   std::string_view acts_on;  // the hooks it has: "embedding", "q and k", "scores", "values"
   std::string_view source;   // where it was published
   std::string_view summary;  // one line
 };
 std::span<const SchemeInfo> position_schemes();
+
+// What may follow a scheme as ";with=NAME:key=value", for lists and help. The kind is that of a relative scheme with
+// it.
+std::span<const SchemeInfo> position_modifiers();
+
+// What a modifier, "name" or "name:key=value", can be told: as describe_position_scheme().
+SchemeFacts describe_position_modifier(std::string_view modifier, const AttentionShape& shape);
 
 // The values of rope's parameter `scaling`, for lists and help.
 std::span<const SchemeInfo> rope_scalings();

@@ -7,7 +7,12 @@
 // value panels. A row's sum over values ends at its own last key: first the keys that all rows of the tile see, then,
 // row by row, the sum goes on over the others; the order of a row's sum is the same as if it were alone. In a layer
 // with a window a row's first key is its own too, and what lies before it is never touched.
+//
+// Under a scheme with several views of queries and keys a row's scores come from as many products, each over the keys
+// that some row of the tile sees so; a row takes from each what is its own, and a score is the same product as in any
+// tile.
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "kernels/kernels.h"
@@ -24,6 +29,30 @@ struct Tile {
   int64_t layer, kv_head, first, last;
 };
 
+// A row's keys by how it sees them; `end` counts places in the cache.
+struct RowRuns {
+  std::array<KeyRun, KeyRun::kMost> runs;
+  int count = 0;
+
+  // Calls visit(run, begin) for each that is not empty; the first begins at `first`.
+  template <class Visit>
+  void for_each(int64_t first, const Visit& visit) const {
+    for (int i = 0; i < count; ++i) {
+      const KeyRun& run = runs[static_cast<size_t>(i)];
+      if (run.end > first) visit(run, first);
+      first = std::max(first, run.end);
+    }
+  }
+};
+
+RowRuns runs_of(const SessionState& session, int64_t layer, int64_t end) {
+  RowRuns row;
+  const int64_t start = session.positions.front();
+  row.count = session.scheme->key_runs(layer, session.positions[static_cast<size_t>(end - 1)], row.runs);
+  for (KeyRun& run : row.runs) run.end = run.end >= start + end ? end : std::max<int64_t>(0, run.end - start);
+  return row;
+}
+
 void attend_tile(const Tile& tile, Rows q, Rows mix, Workspace::ThreadScratch& scratch) {
   const PassPart& part = tile.part;
   const SessionState& session = *part.session;
@@ -39,22 +68,62 @@ void attend_tile(const Tile& tile, Rows q, Rows mix, Workspace::ThreadScratch& s
   const auto end_of = [&](int64_t p) { return part.past + row_of(p) + 1; };
   const auto first_key = [&](int64_t p) { return window == 0 ? 0 : std::max<int64_t>(0, end_of(p) - window); };
   const int64_t fewest = end_of(0), most = end_of(pairs - 1), common = std::min(first_key(pairs - 1), fewest);
-  const int64_t first_panel = first_key(0) / kPanelLanes;
 
-  // q [pairs, d], scores [pairs, whole panels of keys], mix [pairs, whole panels of d]
-  const int64_t scores_stride = scratch.make_room(d, session.options.capacity, most), mix_stride = whole_panels(d);
-  for (int64_t p = 0; p < pairs; ++p)
-    std::copy_n(q[part.first_row + row_of(p)].data() + head_of(p) * d, d, scratch.q.data() + p * d);
+  // q [views, pairs, d], scores [pairs, whole panels of keys], mix [pairs, whole panels of d]
+  const Views views = session.scheme->views();
+  const int64_t scores_stride = scratch.make_room(d, session.options.capacity, most, views),
+                mix_stride = whole_panels(d);
+  const int64_t q_stride = whole_panels(c.n_heads * d);  // from one view of a row to the next
+  for (int64_t view = 0; view < views.queries; ++view)
+    for (int64_t p = 0; p < pairs; ++p)
+      std::copy_n(q[part.first_row + row_of(p)].data() + view * q_stride + head_of(p) * d, d,
+                  scratch.q.data() + (view * pairs + p) * d);
 
-  product({.x = scratch.q.data(),
-           .x_stride = d,
-           .m = pairs,
-           .panels = cache.keys(tile.layer, tile.kv_head) + first_panel * cache.key_panel_bytes(),
-           .panel_stride = cache.key_panel_bytes(),
-           .n_panels = panels_of(most) - first_panel,
-           .k = d,
-           .y = scratch.scores.data() + first_panel * kPanelLanes,
-           .y_stride = scores_stride});
+  // Scores of all pairs over whole panels of keys, from the one that holds key `begin` to the one before key `end`.
+  const auto score = [&](int64_t query, int64_t key, int64_t begin, int64_t end, std::vector<float>& scores) {
+    const int64_t first = begin / kPanelLanes;
+    product({.x = scratch.q.data() + query * pairs * d,
+             .x_stride = d,
+             .m = pairs,
+             .panels = cache.keys(tile.layer, tile.kv_head, key) + first * cache.key_panel_bytes(),
+             .panel_stride = cache.key_panel_bytes(),
+             .n_panels = panels_of(end) - first,
+             .k = d,
+             .y = scores.data() + first * kPanelLanes,
+             .y_stride = scores_stride});
+  };
+  std::array<RowRuns, kTile> rows;
+  if (!views.several()) {
+    score(0, 0, first_key(0), most, scratch.scores);
+  } else {
+    for (int64_t p = 0; p < pairs; ++p) rows[static_cast<size_t>(p)] = runs_of(session, tile.layer, end_of(p));
+    for (int query = 0; query < views.queries; ++query)
+      for (int key = 0; key < views.keys; ++key) {
+        const auto for_own_runs = [&](const auto& visit) {  // of this pair of views: visit(p, begin, end)
+          for (int64_t p = 0; p < pairs; ++p)
+            rows[static_cast<size_t>(p)].for_each(first_key(p), [&](const KeyRun& run, int64_t begin) {
+              if (run.query == query && run.key == key) visit(p, begin, run.end);
+            });
+        };
+        int64_t begin = most, end = 0;
+        for_own_runs([&](int64_t, int64_t first, int64_t last) {
+          begin = std::min(begin, first);
+          end = std::max(end, last);
+        });
+        if (begin >= end) continue;
+        score(query, key, begin, end, scratch.view);
+        for_own_runs([&](int64_t p, int64_t first, int64_t last) {
+          std::copy_n(scratch.view.data() + p * scores_stride + first, last - first,
+                      scratch.scores.data() + p * scores_stride + first);
+        });
+      }
+  }
+  // What pair p does not see, in scores [first_key(p), end_of(p)).
+  const auto hide_unseen = [&](int64_t p, float* row) {
+    rows[static_cast<size_t>(p)].for_each(first_key(p), [&](const KeyRun& run, int64_t begin) {
+      if (run.query == KeyRun::kUnseen) std::fill(row + begin, row + run.end, -std::numeric_limits<float>::infinity());
+    });
+  };
 
   const float scale = c.attention_scale[static_cast<size_t>(tile.layer)];
   const auto site_of = [&](int64_t p) {
@@ -79,6 +148,7 @@ void attend_tile(const Tile& tile, Rows q, Rows mix, Workspace::ThreadScratch& s
     const int64_t keys = end_of(p) - first_key(p);
     kernel.scale(scores, scale, keys);
     if (c.attention_softcap > 0) kernel.soft_cap(scores, c.attention_softcap, keys);
+    if (views.several()) hide_unseen(p, row);
     session.scheme->add_to_scores(site_of(p), {scratch.q.data() + p * d, static_cast<size_t>(d)},
                                   {scores, static_cast<size_t>(keys)});
     tell("scores", p, row, -std::numeric_limits<float>::infinity());
@@ -125,18 +195,34 @@ void turn_and_store(std::span<const PassPart> parts, int64_t layer, Rows q, Rows
     const ModelConfig& c = session.model->config();
     const Positions positions(session.positions.data() + part.past, part.tokens.size());
     const int64_t count = static_cast<int64_t>(part.tokens.size());
+    const Views views = session.scheme->views();
+    const auto view_of = [](Rows rows, int64_t row, int view, bool wanted) {
+      return Rows{rows.data + row * rows.stride + view * whole_panels(rows.cols), 1, wanted ? rows.cols : 0,
+                  rows.stride};
+    };
     // A panel of keys at a time, head by head: the tokens of a panel are neighbours in memory.
     const int64_t first_panel = part.past / kPanelLanes,
                   panels = (part.past + count - 1) / kPanelLanes - first_panel + 1;
     parallel_for(count < 8 ? 1 : parts.front().session->options.n_threads, panels, [&](int64_t panel, int) {
       const int64_t begin = (first_panel + panel) * kPanelLanes - part.past;
       const int64_t first = std::max<int64_t>(0, begin), last = std::min(count, begin + kPanelLanes);
-      for (int64_t r = first, row = part.first_row + r; r < last; ++r, ++row)
-        session.scheme->transform_query_key(layer, positions.subspan(static_cast<size_t>(r), 1), q.slice(row, 1),
-                                            k.slice(row, 1));
+      for (int64_t r = first, row = part.first_row + r; r < last; ++r, ++row) {
+        const Positions position = positions.subspan(static_cast<size_t>(r), 1);
+        for (int view = 1; view < std::max(views.queries, views.keys); ++view) {
+          const Rows query = view_of(q, row, view, view < views.queries),
+                     key = view_of(k, row, view, view < views.keys);
+          std::copy_n(q[row].begin(), query.cols, query.data);
+          std::copy_n(k[row].begin(), key.cols, key.data);
+          session.scheme->transform_view(layer, view, position, query, key);
+        }
+        session.scheme->transform_query_key(layer, position, q.slice(row, 1), k.slice(row, 1));
+      }
       for (int64_t g = 0; g < c.n_kv_heads; ++g)
-        for (int64_t r = first, row = part.first_row + r; r < last; ++r, ++row)
+        for (int64_t r = first, row = part.first_row + r; r < last; ++r, ++row) {
           session.cache.store(layer, g, part.past + r, k[row].data() + g * c.head_dim, v[row].data() + g * c.head_dim);
+          for (int view = 1; view < views.keys; ++view)
+            session.cache.store_view(layer, g, view, part.past + r, view_of(k, row, view, true).data + g * c.head_dim);
+        }
     });
   }
 }

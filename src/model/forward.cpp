@@ -16,7 +16,7 @@ using Activate = void (*Kernels::*)(float*, int64_t);
 constexpr Activate kActivations[] = {&Kernels::gelu_tanh, &Kernels::gelu_erf, &Kernels::relu, &Kernels::silu,
                                      &Kernels::relu_squared};
 
-// Moves the wanted rows of x, q and h to the front. Returns the parts that they make up.
+// Moves the wanted rows of x, q (in all its views) and h to the front. Returns the parts that they make up.
 std::span<const PassPart> keep_wanted(std::span<const PassPart> parts, std::vector<PassPart>& tails, Rows& x, Rows& q,
                                       Rows& h) {
   int64_t kept = 0;
@@ -26,7 +26,7 @@ std::span<const PassPart> keep_wanted(std::span<const PassPart> parts, std::vect
     if (part.wanted <= 0) continue;
     const int64_t wanted = std::min(part.wanted, count), left = count - wanted;
     for (int64_t r = 0, from = part.first_row + left; from != kept && r < wanted; ++r)
-      for (const Rows& rows : {x, q, h}) std::ranges::copy(rows[from + r], rows[kept + r].begin());
+      for (const Rows& rows : {x, q, h}) std::copy_n(rows[from + r].data(), rows.stride, rows[kept + r].data());
     tails.push_back({part.session, part.tokens.subspan(static_cast<size_t>(left)), kept, part.past + left});
     kept += wanted;
   }
@@ -66,15 +66,18 @@ Rows forward(std::span<const PassPart> parts, Workspace& work) {
 
   int64_t m = 0;
   bool observed = false;
+  Views views;  // as many as any part's scheme has
   for (const PassPart& part : parts) {
     m += static_cast<int64_t>(part.tokens.size());
     observed = observed || part.session->options.observer != nullptr;
+    const Views of_part = part.session->scheme->views();
+    views = {std::max(views.queries, of_part.queries), std::max(views.keys, of_part.keys)};
   }
   Rows x = work.rows(kX, m, c.d_model);                                           // [M, D]: the residual stream
   Rows h = work.rows(kH, m, c.d_model);                                           // [M, D]: normed, for attention
   Rows h2 = c.residual == Residual::parallel ? work.rows(kH2, m, c.d_model) : h;  // [M, D]: normed, for the MLP
-  Rows q = work.rows(kQ, m, c.n_heads * c.head_dim);                              // [M, H*d]
-  const Rows k = work.rows(kK, m, c.n_kv_heads * c.head_dim);                     // [M, G*d]
+  Rows q = work.rows(kQ, m, c.n_heads * c.head_dim, views.queries);               // [M, views, H*d]
+  const Rows k = work.rows(kK, m, c.n_kv_heads * c.head_dim, views.keys);         // [M, views, G*d]
   const Rows v = work.rows(kV, m, c.n_kv_heads * c.head_dim);                     // [M, G*d]
   Rows mix = work.rows(kMix, m, c.n_heads * c.head_dim);       // [M, H*d]: values weighted by attention
   Rows sub = work.rows(kSub, m, c.d_model);                    // [M, D]: what a sublayer adds

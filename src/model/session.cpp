@@ -23,6 +23,13 @@ void check_options(const SessionOptions& options) {
   if (options.capacity < 0 || options.capacity > (int64_t{1} << 40))
     throw Error("the context length is out of range", "0 (the trained length) to 2^40",
                 std::to_string(options.capacity), "--ctx 2048, say");
+  if (options.scheme &&
+      (options.scheme->views().queries > Views::kMostQueries || options.scheme->views().keys > Views::kMostKeys))
+    throw Error(
+        "a position scheme has too many views",
+        "at most " + std::to_string(Views::kMostQueries) + " of queries and " + std::to_string(Views::kMostKeys) +
+            " of keys",
+        std::to_string(options.scheme->views().queries) + " and " + std::to_string(options.scheme->views().keys));
   if (options.scheme && options.position != "native" && options.position != options.scheme->spec())
     throw Error("a session has one position scheme, and was given two", "a scheme, or a spec",
                 "a scheme '" + options.scheme->spec() + "' and the spec " + options.position);
@@ -35,7 +42,8 @@ void check_options(const SessionOptions& options) {
 WorkspacePool::Lease workspace_for(const SessionState& state) {
   const SessionOptions& options = state.options;
   WorkspacePool::Lease work(state.model->workspaces());
-  work->reserve(state.model->config(), std::min(options.chunk, options.capacity), options.capacity, options.n_threads);
+  work->reserve(state.model->config(), std::min(options.chunk, options.capacity), options.capacity, options.n_threads,
+                state.scheme->views());
   return work;
 }
 
@@ -69,7 +77,7 @@ std::unique_ptr<SessionState> make_state(std::shared_ptr<const Model> model, Ses
   capacity = std::min(capacity, last - options.first_position);
   options.capacity = capacity;
   if (options.n_threads == 0) options.n_threads = usual_threads();
-  KvCache cache(c, capacity, options.kv_dtype);
+  KvCache cache(c, capacity, options.kv_dtype, scheme->views().keys);
   std::vector<int64_t> positions(static_cast<size_t>(capacity));
   for (size_t i = 0; i < positions.size(); ++i) positions[i] = options.first_position + static_cast<int64_t>(i);
   return with_memory(new SessionState{.model = std::move(model),
@@ -158,13 +166,13 @@ void Session::rewind(int64_t length) {
 
 Session Session::fork() const {
   const SessionState& s = *state_;
-  std::unique_ptr<SessionState> copy =
-      with_memory(new SessionState{.model = s.model,
-                                   .options = s.options,
-                                   .scheme = s.scheme,
-                                   .cache = KvCache(s.model->config(), s.options.capacity, s.options.kv_dtype),
-                                   .length = s.length,
-                                   .positions = s.positions});
+  std::unique_ptr<SessionState> copy = with_memory(new SessionState{
+      .model = s.model,
+      .options = s.options,
+      .scheme = s.scheme,
+      .cache = KvCache(s.model->config(), s.options.capacity, s.options.kv_dtype, s.scheme->views().keys),
+      .length = s.length,
+      .positions = s.positions});
   copy->cache.copy_from(s.cache, s.length);
   return Session(std::move(copy));
 }

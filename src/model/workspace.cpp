@@ -14,13 +14,13 @@ void grow(std::vector<float>& memory, int64_t count) {
 
 int64_t row_stride(int64_t cols) { return whole_panels(cols) + kPanelLanes / 2; }
 
-Rows Workspace::rows(Buffer buffer, int64_t m, int64_t cols) {
-  const int64_t stride = row_stride(cols);
+Rows Workspace::rows(Buffer buffer, int64_t m, int64_t cols, int64_t views) {
+  const int64_t stride = row_stride(views * whole_panels(cols));
   grow(buffers_[buffer], m * stride);
   return {buffers_[buffer].data(), m, cols, stride};
 }
 
-void Workspace::reserve(const ModelConfig& c, int64_t rows, int64_t capacity, int n_threads) {
+void Workspace::reserve(const ModelConfig& c, int64_t rows, int64_t capacity, int n_threads, Views views) {
   const int64_t all_heads = c.n_heads * c.head_dim, kv_heads = c.n_kv_heads * c.head_dim;
   const auto set_aside = [&](Buffer buffer, int64_t m, int64_t cols) {
     buffers_[buffer].reserve(static_cast<size_t>(m * row_stride(cols)));
@@ -32,28 +32,32 @@ void Workspace::reserve(const ModelConfig& c, int64_t rows, int64_t capacity, in
     set_aside(kEmbd, rows, c.d_embedding);
     set_aside(kEmbdOut, logit_rows, c.d_embedding);
   }
-  for (const Buffer buffer : {kQ, kMix}) set_aside(buffer, rows, all_heads);
-  for (const Buffer buffer : {kK, kV}) set_aside(buffer, rows, kv_heads);
+  set_aside(kQ, rows, views.queries * whole_panels(all_heads));
+  set_aside(kK, rows, views.keys * whole_panels(kv_heads));
+  set_aside(kMix, rows, all_heads);
+  set_aside(kV, rows, kv_heads);
   set_aside(kUp, rows, c.d_ff);
   if (c.gated_mlp) set_aside(kGate, rows, c.d_ff);
   set_aside(kLastRows, 1, c.d_model);
   set_aside(kNorm, logit_rows, c.d_model);
   rounded.reserve(rows, std::max({c.d_model, c.embedding_width(), all_heads, c.d_ff}));
   if (threads.size() < static_cast<size_t>(n_threads)) threads.resize(static_cast<size_t>(n_threads));
-  for (ThreadScratch& thread : threads) thread.reserve(c.head_dim, capacity);
+  for (ThreadScratch& thread : threads) thread.reserve(c.head_dim, capacity, views);
   call.reserve(1);
 }
 
-void Workspace::ThreadScratch::reserve(int64_t head_dim, int64_t capacity) {
-  q.reserve(static_cast<size_t>(kTileRows * head_dim));
+void Workspace::ThreadScratch::reserve(int64_t head_dim, int64_t capacity, Views views) {
+  q.reserve(static_cast<size_t>(views.queries * kTileRows * head_dim));
   scores.reserve(static_cast<size_t>(kTileRows * row_stride(capacity)));
+  if (views.several()) view.reserve(scores.capacity());
   mix.reserve(static_cast<size_t>(kTileRows * whole_panels(head_dim)));
 }
 
-int64_t Workspace::ThreadScratch::make_room(int64_t head_dim, int64_t capacity, int64_t keys) {
-  reserve(head_dim, capacity);
-  grow(q, kTileRows * head_dim);
+int64_t Workspace::ThreadScratch::make_room(int64_t head_dim, int64_t capacity, int64_t keys, Views views) {
+  reserve(head_dim, capacity, views);
+  grow(q, views.queries * kTileRows * head_dim);
   grow(scores, kTileRows * row_stride(keys));
+  if (views.several()) grow(view, kTileRows * row_stride(keys));
   grow(mix, kTileRows * whole_panels(head_dim));
   return row_stride(keys);
 }

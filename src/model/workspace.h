@@ -9,6 +9,7 @@
 
 #include "model/products.h"
 #include "ordinal/model_file.h"
+#include "ordinal/position.h"
 
 namespace ordinal {
 
@@ -37,21 +38,22 @@ int64_t row_stride(int64_t cols);
 // Grows to the largest pass it has seen, and never to less than it has reserved.
 class Workspace {
  public:
-  // Sets memory aside for passes of a session: up to `rows` rows, a cache of `capacity` tokens. The system hands it out
-  // when it is first written, so what is never used (a fork's, as a rule) costs nothing.
-  void reserve(const ModelConfig& config, int64_t rows, int64_t capacity, int n_threads);
+  // Sets memory aside for passes of a session: up to `rows` rows, a cache of `capacity` tokens, a scheme with these
+  // views. The system hands it out when it is first written, so what is never used (a fork's, as a rule) costs nothing.
+  void reserve(const ModelConfig& config, int64_t rows, int64_t capacity, int n_threads, Views views = {});
 
-  // M rows of `cols` floats in `buffer`.
-  Rows rows(Buffer buffer, int64_t m, int64_t cols);
+  // M rows of `cols` floats in `buffer`; with room for more views of a row behind it, each whole_panels(cols) on.
+  Rows rows(Buffer buffer, int64_t m, int64_t cols, int64_t views = 1);
 
   // Per thread, for attention over a tile of up to kTileRows rows of scores.
   struct ThreadScratch {
     static constexpr int64_t kTileRows = 12;
     std::vector<float> q, scores, mix;
+    std::vector<float> view;  // scores of one pair of views, where there are several
 
     // Makes room for `keys` keys, out of memory for a whole cache of `capacity`. Returns the stride of a row of scores.
-    void reserve(int64_t head_dim, int64_t capacity);
-    int64_t make_room(int64_t head_dim, int64_t capacity, int64_t keys);
+    void reserve(int64_t head_dim, int64_t capacity, Views views);
+    int64_t make_room(int64_t head_dim, int64_t capacity, int64_t keys, Views views);
   };
   std::vector<ThreadScratch> threads;
   RoundedRows rounded;

@@ -35,7 +35,7 @@ const std::string* ParamReader::find(std::string_view key, const std::string& ot
 }
 
 void ParamReader::refuse(std::string_view key, const std::string& value, const std::string& expected) const {
-  throw Error("position scheme '" + spec_.name + "' cannot use " + std::string(key) + "=" + value, expected, value,
+  throw Error(sort_ + " '" + spec_.name + "' cannot use " + std::string(key) + "=" + value, expected, value,
               see_list());
 }
 
@@ -137,7 +137,7 @@ void ParamReader::refuse_unknown() const {
   for (const SchemeParam& param : params_) known.push_back(param.key);
   for (size_t i = 0; i < used_.size(); ++i)
     if (!used_[i])
-      throw Error("position scheme '" + spec_.name + "' has no parameter '" + spec_.params[i].first + "' here",
+      throw Error(sort_ + " '" + spec_.name + "' has no parameter '" + spec_.params[i].first + "' here",
                   known.empty() ? "no parameters" : joined(known), spec_.params[i].first + "=" + spec_.params[i].second,
                   see_list());
 }
@@ -145,7 +145,7 @@ void ParamReader::refuse_unknown() const {
 void ParamReader::refuse_missing() const {
   for (const SchemeParam& param : params_)
     if (param.value.empty())
-      throw Error("position scheme '" + spec_.name + "' needs " + param.key + " here", param.key + ": " + param.allowed,
+      throw Error(sort_ + " '" + spec_.name + "' needs " + param.key + " here", param.key + ": " + param.allowed,
                   "no " + param.key, see_list());
 }
 

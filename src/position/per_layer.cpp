@@ -2,7 +2,7 @@
 //
 //   BASE;layers=LIST:PART;layers=LIST:PART...      BASE, PART: specs; LIST: layers from 0, "3" or "7-9", with commas
 // BASE acts on the embedding, and on every layer that no LIST names. A PART acts on its layers only, so it must be a
-// relative scheme: the embedding belongs to no layer.
+// scheme, modifiers included, that adds nothing to the embedding: that belongs to no layer.
 #include <algorithm>
 
 #include "position/scheme.h"
@@ -18,6 +18,11 @@ class PerLayer final : public PositionScheme {
     shortest_ = base_.get();
     for (const Shared& scheme : layers_)
       if (scheme->max_positions() < shortest_->max_positions()) shortest_ = scheme.get();
+    for (const Shared& scheme : layers_) {
+      const Views of_layer = scheme->views();
+      views_.queries = std::max(views_.queries, of_layer.queries);
+      views_.keys = std::max(views_.keys, of_layer.keys);
+    }
   }
 
   int64_t max_positions() const override { return shortest_->max_positions(); }
@@ -33,6 +38,13 @@ class PerLayer final : public PositionScheme {
   void add_to_values(const AttentionSite& site, std::span<const float> weights, std::span<float> out) const override {
     at(site.layer).add_to_values(site, weights, out);
   }
+  Views views() const override { return views_; }
+  void transform_view(int64_t layer, int view, Positions positions, Rows q, Rows k) const override {
+    at(layer).transform_view(layer, view, positions, q, k);
+  }
+  int key_runs(int64_t layer, int64_t query_position, std::span<KeyRun, KeyRun::kMost> runs) const override {
+    return at(layer).key_runs(layer, query_position, runs);
+  }
 
  private:
   const PositionScheme& at(int64_t layer) const { return *layers_[static_cast<size_t>(layer)]; }
@@ -40,6 +52,7 @@ class PerLayer final : public PositionScheme {
   const Shared base_;
   const std::vector<Shared> layers_;  // [n_layers]
   const PositionScheme* shortest_;    // of these, the one with the fewest positions
+  Views views_;                       // as many as any layer has
 };
 
 // "3,7-9" of the layers that `chosen` marks.
@@ -65,9 +78,11 @@ std::pair<SchemePtr, SchemeFacts> make_per_layer(std::string_view spec, const At
   std::vector<Shared> layers(static_cast<size_t>(shape.n_layers));
   for (const LayeredSpec::Part& part : parsed.parts) {
     const Shared scheme = make(part.spec);
-    if (scheme->facts().kind != "relative")
-      throw Error(scheme->spec() + " acts on the embedding, which belongs to no layer", "a relative scheme for a layer",
-                  std::string(spec), "put it first: " + scheme->spec() + ";layers=...");
+    const std::string& kind = scheme->facts().kind;
+    if (kind != "relative" && kind != "anchored")
+      throw Error(scheme->spec() + " acts on the embedding, which belongs to no layer",
+                  "a relative scheme, or an anchored one, for a layer", std::string(spec),
+                  "put it first: " + scheme->spec() + ";layers=...");
     for (const auto& [first, last] : part.ranges) {
       if (last >= shape.n_layers)
         throw Error("the model has no layer " + std::to_string(last),
@@ -95,6 +110,7 @@ std::pair<SchemePtr, SchemeFacts> make_per_layer(std::string_view spec, const At
     std::ranges::transform(layers, std::back_inserter(chosen), same);
     const SchemeFacts& part = layers[first]->facts();
     facts.spec += ";layers=" + list_text(chosen) + ":" + part.spec;
+    if (facts.kind == "relative") facts.kind = part.kind;
     facts.remarks.push_back("layers " + list_text(chosen) + ": " + part.spec);
     for (const std::string& remark : part.remarks) facts.remarks.push_back(part.spec + ": " + remark);
     for (const SchemeTensor& tensor : part.tensors)

@@ -6,9 +6,11 @@
 //   (a, b) -> (a cos - b sin, a sin + b cos)
 //   pairing=half: (a, b) = (x[i], x[i + r/2])         GPT-NeoX, Hugging Face's Llama
 //   pairing=interleaved: (x[2i], x[2i + 1])           RoFormer, Meta's Llama, GPT-J
+//   fraction=f: of the r/2 pairs the first f r/2, rounded down, turn; the others do not (p-RoPE: Barbero et al. 2024,
+//   arXiv:2410.06205, section 6). Not rotary_dim=f r: exponents and partners are those of all pairs
 //   rope_freqs.weight [r/2], when the model has it: angle i is divided by its number i (as in GGUF)
-// Spec     rope[:theta=10000,pairing=half|interleaved,rotary_dim=(head_dim),scaling=none|..., and what the scaling has]
-//          The scalings are in rope_scaling.cpp.
+// Spec     rope[:theta=10000,pairing=half|interleaved,rotary_dim=(head_dim),fraction=1,scaling=none|..., and what the
+//          scaling has]. The scalings are in rope_scaling.cpp.
 // Acts on  q and k. Has no last position. Angles are computed in double.
 #include <algorithm>
 #include <array>
@@ -22,7 +24,7 @@ namespace {
 constexpr size_t kMostKept = size_t{1} << 19;  // cosines in the table: 2 MB of them, and as many sines
 constexpr size_t kAtOnce = 64;                 // pairs whose cosines are computed together past the table
 
-class Rope final : public PositionScheme {
+class Rope final : public TurningScheme {
  public:
   Rope(RopeAngles angles, bool interleaved, const AttentionShape& shape)
       : angles_(std::move(angles)), interleaved_(interleaved), head_dim_(static_cast<size_t>(shape.head_dim)) {
@@ -32,39 +34,44 @@ class Rope final : public PositionScheme {
     sines_.resize(cosines_.size());
     for (int64_t p = 0; p < kept_; ++p) {
       const size_t at = static_cast<size_t>(p) * pairs;
-      compute(p, 0, {cosines_.data() + at, pairs}, sines_.data() + at);
+      compute(static_cast<double>(p), 0, {cosines_.data() + at, pairs}, sines_.data() + at);
     }
   }
 
   void transform_query_key(int64_t, Positions positions, Rows q, Rows k) const override {
+    for (size_t r = 0; r < positions.size(); ++r)
+      turn_two(static_cast<double>(positions[r]), q[static_cast<int64_t>(r)], k[static_cast<int64_t>(r)]);
+  }
+
+  void turn(double position, std::span<float> heads) const override { turn_two(position, heads, {}); }
+
+ private:
+  // One row of q and one of k, or of either.
+  void turn_two(double position, std::span<float> query, std::span<float> key) const {
     const size_t pairs = angles_.frequencies.size();
-    for (size_t r = 0; r < positions.size(); ++r) {
-      const std::span<float> query = q[static_cast<int64_t>(r)], key = k[static_cast<int64_t>(r)];
-      const int64_t p = positions[r];
-      std::array<float, kAtOnce> cosines, sines;
-      for (size_t first = 0; first < pairs; first += kAtOnce) {
-        const size_t count = std::min(kAtOnce, pairs - first), at = static_cast<size_t>(p) * pairs + first;
-        const bool known = p < kept_;
-        if (!known) compute(p, first, {cosines.data(), count}, sines.data());
-        const std::span<const float> cosine{known ? cosines_.data() + at : cosines.data(), count};
-        const float* sine = known ? sines_.data() + at : sines.data();
-        turn(query, first, cosine, sine);
-        turn(key, first, cosine, sine);
-      }
+    const bool known = position < static_cast<double>(kept_) && position == std::floor(position);
+    const size_t row = known ? static_cast<size_t>(position) * pairs : 0;
+    std::array<float, kAtOnce> cosines, sines;
+    for (size_t first = 0; first < pairs; first += kAtOnce) {
+      const size_t count = std::min(kAtOnce, pairs - first);
+      if (!known) compute(position, first, {cosines.data(), count}, sines.data());
+      const std::span<const float> cosine{known ? cosines_.data() + row + first : cosines.data(), count};
+      const float* sine = known ? sines_.data() + row + first : sines.data();
+      turn_pairs(query, first, cosine, sine);
+      turn_pairs(key, first, cosine, sine);
     }
   }
 
- private:
   // Cosines and sines of the pairs from `first` on, at one position.
-  void compute(int64_t p, size_t first, std::span<float> cosines, float* sines) const {
+  void compute(double p, size_t first, std::span<float> cosines, float* sines) const {
     for (size_t i = 0; i < cosines.size(); ++i) {
-      const double angle = static_cast<double>(p) * angles_.frequencies[first + i];
+      const double angle = p * angles_.frequencies[first + i];
       cosines[i] = static_cast<float>(angles_.magnitude * std::cos(angle));
       sines[i] = static_cast<float>(angles_.magnitude * std::sin(angle));
     }
   }
 
-  void turn(std::span<float> row, size_t first, std::span<const float> cosines, const float* sines) const {
+  void turn_pairs(std::span<float> row, size_t first, std::span<const float> cosines, const float* sines) const {
     const size_t step = interleaved_ ? 2 : 1, apart = interleaved_ ? 1 : angles_.frequencies.size();
     for (size_t head = 0; head < row.size(); head += head_dim_) {
       float* x = row.data() + head + first * step;
@@ -90,6 +97,7 @@ SchemePtr make_rope(ParamReader& params, const AttentionShape& shape, TableReade
   angles.theta = params.positive("theta", 10000);
   const bool interleaved = params.choice("pairing", {"half", "interleaved"}) == "interleaved";
   angles.rotary_dim = params.whole("rotary_dim", shape.head_dim, 2, shape.head_dim);
+  const double fraction = rope_fraction(params);
   std::vector<std::string_view> names;
   for (const RopeScaling& scaling : rope_scaling_table()) names.push_back(scaling.info.name);
   const std::string name = params.choice("scaling", names);
@@ -107,6 +115,11 @@ SchemePtr make_rope(ParamReader& params, const AttentionShape& shape, TableReade
       params);
   for (size_t i = 0; i < divisors.size(); ++i) angles.frequencies[i] /= divisors[i];
   if (!divisors.empty()) params.remark("angles divided by rope_freqs.weight");
+  keep_fraction(angles, fraction);
+  if (fraction < 1)
+    params.remark(
+        std::to_string(static_cast<int64_t>(angles.frequencies.size()) - std::ranges::count(angles.frequencies, 0.0)) +
+        " of " + std::to_string(angles.frequencies.size()) + " pairs turn");
   return std::make_unique<Rope>(std::move(angles), interleaved, shape);
 }
 

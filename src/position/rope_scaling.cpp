@@ -187,6 +187,17 @@ constexpr auto kInfos = [] {
 std::span<const RopeScaling> rope_scaling_table() { return kScalings; }
 std::span<const SchemeInfo> rope_scalings() { return kInfos; }
 
+double rope_fraction(ParamReader& params) {
+  const double fraction = params.at_least("fraction", 0, 1);
+  if (fraction > 1) params.refuse("fraction", number_text(fraction), "a number from 0 to 1");
+  return fraction;
+}
+
+void keep_fraction(RopeAngles& angles, double fraction) {
+  const auto turning = static_cast<size_t>(fraction * static_cast<double>(angles.rotary_dim) / 2);
+  std::fill(angles.frequencies.begin() + static_cast<ptrdiff_t>(turning), angles.frequencies.end(), 0.0);
+}
+
 std::vector<double> factors_of(const SchemeTable& table, const ParamReader& params) {
   for (const float value : table.values)
     if (!(std::isfinite(value) && value > 0))

@@ -18,6 +18,11 @@ struct RopeAngles {
 // theta^(-2i / rotary_dim) for i = 0 .. rotary_dim / 2 - 1.
 std::vector<double> rope_frequencies(double theta, int64_t rotary_dim);
 
+// The parameter `fraction`, 0 to 1; and what it does once the angles are scaled: pairs past that part of them stand
+// still.
+double rope_fraction(ParamReader& params);
+void keep_fraction(RopeAngles& angles, double fraction);
+
 // The numbers of a table that divides angles, all finite and above 0; none when the model has no such table.
 std::vector<double> factors_of(const SchemeTable& table, const ParamReader& params);
 

@@ -30,7 +30,9 @@ using SchemePtr = std::unique_ptr<PositionScheme>;
 // All throw Error for a value that is not allowed.
 class ParamReader {
  public:
-  explicit ParamReader(PositionSpec spec) : spec_(std::move(spec)), used_(spec_.params.size(), false) {}
+  // `sort` is what errors call it: a position scheme, or a modifier of one.
+  explicit ParamReader(PositionSpec spec, std::string_view sort = "position scheme")
+      : spec_(std::move(spec)), sort_(sort), used_(spec_.params.size(), false) {}
 
   const std::string& scheme() const { return spec_.name; }
 
@@ -72,6 +74,7 @@ class ParamReader {
   int64_t whole_number(std::string_view key, const std::string& text, int64_t low, int64_t high) const;
 
   PositionSpec spec_;
+  std::string sort_;
   std::vector<bool> used_;
   std::vector<SchemeParam> params_;  // keys asked for, in order
   std::vector<std::string> stated_;  // "key=value" of those in the canonical spec
@@ -90,8 +93,19 @@ struct LayeredSpec {
 };
 LayeredSpec parse_layered_spec(std::string_view text);
 
+// "base;with=NAME:key=value;with=...", cut into its parts, the modifiers without "with=". What follows it in a longer
+// spec, from end_of_modified() on, is for layers of their own.
+struct ModifiedSpec {
+  std::string base;
+  std::vector<std::string> modifiers;
+};
+ModifiedSpec parse_modified_spec(std::string_view text);
+size_t end_of_modified(std::string_view text);
+
 // The entry of a scheme in the list. Throws Error, naming all there are, when it is not there.
 const SchemeInfo& scheme_info(std::string_view name);
+// The same of a modifier.
+const SchemeInfo& modifier_info(std::string_view name);
 
 // The one way in for specs that a person typed, before there is a model to ask: throws Error for text of another form
 // and unless every scheme in it exists or is "native". What depends on the model is found when the scheme is made.
@@ -113,6 +127,14 @@ inline int64_t distance_back(const AttentionSite& site, size_t key) {
 using SchemeMaker = std::function<std::shared_ptr<const PositionScheme>(std::string_view spec)>;
 std::pair<SchemePtr, SchemeFacts> make_per_layer(std::string_view spec, const AttentionShape& shape,
                                                  const SchemeMaker& make);
+
+// A scheme that turns every head by an angle that grows with the position: what a modifier needs that gives keys other
+// places, some of them between two positions.
+class TurningScheme : public PositionScheme {
+ public:
+  // Turns the heads of one row of q or k, in place. Pure, as the hooks are.
+  virtual void turn(double position, std::span<float> heads) const = 0;
+};
 
 #define SCHEME(name, kind, acts_on, source, summary) \
   SchemePtr make_##name(ParamReader& params, const AttentionShape& shape, TableReader& tables);

@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "base/words.h"
-#include "position/scheme.h"
+#include "position/making.h"
 
 namespace ordinal {
 
@@ -11,6 +11,11 @@ void PositionScheme::add_to_embedding(Positions, Rows) const {}
 void PositionScheme::transform_query_key(int64_t, Positions, Rows, Rows) const {}
 void PositionScheme::add_to_scores(const AttentionSite&, std::span<const float>, std::span<float>) const {}
 void PositionScheme::add_to_values(const AttentionSite&, std::span<const float>, std::span<float>) const {}
+void PositionScheme::transform_view(int64_t, int, Positions, Rows, Rows) const {}
+int PositionScheme::key_runs(int64_t, int64_t, std::span<KeyRun, KeyRun::kMost> runs) const {
+  runs[0] = {.end = kUnlimited, .query = 0, .key = 0};
+  return 1;
+}
 
 namespace {
 
@@ -48,21 +53,25 @@ Made make_one(std::string_view spec, const AttentionShape& shape, const TensorLo
   return made;
 }
 
-// Makes a scheme up to where it would read its tables, so that the parameters are known, and the tables it declares.
+// The parameters of a scheme, and the tables that it declares.
 std::pair<SchemeFacts, std::vector<TableForm>> declare(std::string_view spec, const AttentionShape& shape) {
   ParamReader params(parse_position_spec(spec));
   const size_t index = index_of(params.scheme());
-  TableReader tables = TableReader::that_lists(params);
-  std::vector<TableForm> forms;
-  try {
-    kMakers[index](params, shape, tables);
-  } catch (TableReader::Declared& declared) {
-    forms = std::move(declared.forms);
-  }
-  params.refuse_unknown();
+  std::vector<TableForm> forms = forms_of(params, [&](TableReader& tables) { kMakers[index](params, shape, tables); });
   SchemeFacts facts = params.facts();
   facts.kind = kSchemes[index].kind;
   return {std::move(facts), std::move(forms)};
+}
+
+SchemeFacts with_tensors(std::pair<SchemeFacts, std::vector<TableForm>> declared) {
+  auto& [facts, forms] = declared;
+  for (const TableForm& form : forms) {
+    SchemeTensor& tensor = facts.tensors.emplace_back();
+    tensor.name = form.name;
+    for (const TableSize& size : form.shape) tensor.shape.push_back(size.count);
+    tensor.is_optional = form.is_optional;
+  }
+  return std::move(facts);
 }
 
 }  // namespace
@@ -78,30 +87,35 @@ const SchemeInfo& scheme_info(std::string_view name) {
 
 std::shared_ptr<const PositionScheme> make_position_scheme(std::string_view spec, const AttentionShape& shape,
                                                            const TensorLookup& lookup) {
-  const bool by_layer = spec.find(';') != std::string_view::npos;
   Made made;
-  if (by_layer)
+  const size_t with = spec.rfind(';');
+  if (with == std::string_view::npos)
+    made = make_one(spec, shape, lookup);
+  else if (end_of_modified(spec) == spec.size())
+    std::tie(made.scheme, made.facts) =
+        make_modified(parse_modified_spec(spec).modifiers.back(),
+                      make_position_scheme(spec.substr(0, with), shape, lookup), shape, lookup);
+  else
     std::tie(made.scheme, made.facts) =
         make_per_layer(spec, shape, [&](std::string_view part) { return make_position_scheme(part, shape, lookup); });
-  else
-    made = make_one(spec, shape, lookup);
   made.scheme->facts_ = std::move(made.facts);
   return std::shared_ptr<const PositionScheme>(std::move(made.scheme));
 }
 
 SchemeFacts describe_position_scheme(std::string_view spec, const AttentionShape& shape) {
-  auto [facts, forms] = declare(spec, shape);
-  for (const TableForm& form : forms) {
-    SchemeTensor& tensor = facts.tensors.emplace_back();
-    tensor.name = form.name;
-    for (const TableSize& size : form.shape) tensor.shape.push_back(size.count);
-    tensor.is_optional = form.is_optional;
-  }
-  return facts;
+  return with_tensors(declare(spec, shape));
+}
+
+SchemeFacts describe_position_modifier(std::string_view modifier, const AttentionShape& shape) {
+  return with_tensors(declare_modifier(modifier, shape));
 }
 
 std::vector<TableForm> declared_tables(std::string_view spec, const AttentionShape& shape) {
-  return declare(spec, shape).second;
+  const ModifiedSpec cut = parse_modified_spec(spec);
+  std::vector<TableForm> forms = declare(cut.base, shape).second;
+  for (const std::string& modifier : cut.modifiers)
+    for (TableForm& form : declare_modifier(modifier, shape).second) forms.push_back(std::move(form));
+  return forms;
 }
 
 std::vector<std::string> schemes_without_tensors() {

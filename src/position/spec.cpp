@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kMostText = 1024;
 
 constexpr std::string_view kLayers = "layers=";
+constexpr std::string_view kWith = "with=";
 
 bool is_word(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -52,8 +53,11 @@ void check_size(std::string_view text) {
               std::to_string(text.size()), see_list());
 }
 
+// One spec, modifiers included.
 void check_part(const std::string& part) {
-  const std::string name = parse_position_spec(part).name;
+  const ModifiedSpec cut = parse_modified_spec(part);
+  for (const std::string& modifier : cut.modifiers) modifier_info(parse_position_spec(modifier).name);
+  const std::string name = parse_position_spec(cut.base).name;
   if (name == "native" || std::ranges::find(position_schemes(), name, &SchemeInfo::name) != position_schemes().end())
     return;
   throw Error("there is no position scheme '" + escaped(name) + "'",
@@ -110,11 +114,33 @@ std::vector<std::string> split_position_list(std::string_view text) {
   return specs;
 }
 
+size_t end_of_modified(std::string_view text) {
+  size_t end = text.find(';');
+  while (end < text.size() && text.substr(end + 1).starts_with(kWith)) end = text.find(';', end + 1);
+  return std::min(end, text.size());
+}
+
+ModifiedSpec parse_modified_spec(std::string_view text) {
+  std::vector<std::string_view> pieces = pieces_of(text, ';');
+  ModifiedSpec spec{.base = std::string(pieces.front()), .modifiers = {}};
+  for (size_t i = 1; i < pieces.size(); ++i) {
+    if (!pieces[i].starts_with(kWith))
+      throw Error("'" + std::string(text) + "' is not a position spec with modifiers", "spec;with=NAME:key=value",
+                  "'" + std::string(pieces[i]) + "'", "rope;with=logn (" + see_list() + ")");
+    spec.modifiers.emplace_back(pieces[i].substr(kWith.size()));
+  }
+  return spec;
+}
+
 LayeredSpec parse_layered_spec(std::string_view text) {
   check_size(text);
   const std::vector<std::string_view> pieces = pieces_of(text, ';');
   LayeredSpec spec{.base = std::string(pieces.front()), .parts = {}};
   for (size_t i = 1; i < pieces.size(); ++i) {
+    if (pieces[i].starts_with(kWith)) {  // a modifier belongs to the spec before it
+      (spec.parts.empty() ? spec.base : spec.parts.back().spec).append(";").append(pieces[i]);
+      continue;
+    }
     const size_t colon = pieces[i].find(':');
     if (!pieces[i].starts_with(kLayers) || colon == std::string_view::npos)
       throw not_layered(text, "'" + std::string(pieces[i]) + "'");
@@ -142,13 +168,20 @@ void check_position_spec(std::string_view text) {
 std::string expand_native(std::string_view text, std::string_view native) {
   if (text.find("native") == std::string_view::npos) return std::string(text);
   const LayeredSpec spec = parse_layered_spec(text);
-  std::string expanded = spec.base == "native" ? std::string(native) : spec.base;
+  // "native;with=..." modifies the model's first spec, not one of some layers.
+  const size_t first = end_of_modified(native);
+  const auto replaced = [&](const std::string& part) {
+    const size_t name = std::min(part.find(';'), part.size());
+    if (part.substr(0, name) != "native") return part;
+    return std::string(native.substr(0, first)) + part.substr(name) + std::string(native.substr(first));
+  };
+  std::string expanded = replaced(spec.base);
   for (const LayeredSpec::Part& part : spec.parts) {
-    const bool is_native = part.spec == "native";
-    if (is_native && native.find(';') != std::string_view::npos)
+    const std::string own = replaced(part.spec);
+    if (own != part.spec && first < native.size())
       throw Error("the model's own positions differ by layer, so they cannot be those of a layer",
                   "native first, as in native;layers=0:none", std::string(text), "the scheme meant, by its name");
-    expanded += ";layers=" + part.list + ":" + (is_native ? std::string(native) : part.spec);
+    expanded += ";layers=" + part.list + ":" + own;
   }
   return expanded;
 }

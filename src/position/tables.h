@@ -89,7 +89,8 @@ class TableReader {
   std::vector<SchemeTensor> found_;
 };
 
-// What the scheme of a spec, one without layers of their own, declares. Throws Error for a bad spec.
+// What the scheme of a spec, modifiers included, one without layers of their own, declares. Throws Error for a bad
+// spec.
 std::vector<TableForm> declared_tables(std::string_view spec, const AttentionShape& shape);
 
 // The tables that the scheme of this spec, which may have layers of their own, needs in a model of this shape, made up:

@@ -74,7 +74,7 @@ class Xl final : public PositionScheme {
   void transform_query_key(int64_t layer, Positions, Rows q, Rows) const override {
     const std::vector<float>& u = layers_[static_cast<size_t>(layer)].u;
     for (int64_t r = 0; r < q.rows; ++r)
-      for (size_t c = 0; c < u.size(); ++c) q[r][c] += u[c];
+      for (size_t c = 0; c < static_cast<size_t>(q.cols); ++c) q[r][c] += u[c];
   }
 
   void add_to_scores(const AttentionSite& site, std::span<const float> q, std::span<float> scores) const override {

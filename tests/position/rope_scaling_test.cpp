@@ -218,8 +218,8 @@ TEST_CASE("rope scaling: longrope stretched 32 times from 4096 sharpens by 1.190
 TEST_CASE("rope scaling: a key the scaling does not use is refused, with the list of those it does") {
   const ordinal::AttentionShape shape = trained_at(64, 64);
   const char* refused[][2] = {
-      {"rope:factor=2", "theta, pairing, rotary_dim, scaling"},
-      {"rope:scaling=linear,factor=2,original_length=64", "theta, pairing, rotary_dim, scaling, factor"},
+      {"rope:factor=2", "theta, pairing, rotary_dim, fraction, scaling"},
+      {"rope:scaling=linear,factor=2,original_length=64", "theta, pairing, rotary_dim, fraction, scaling, factor"},
       {"rope:scaling=ntk_by_parts,factor=2,mscale=1", "original_length, beta_fast, beta_slow, ramp"},
       {"rope:scaling=yarn,factor=2,length=9", "ramp, truncate, attention_factor, mscale, mscale_all_dim"},
       {"rope:scaling=dynamic,ramp=code", "factor, original_length, length"},

@@ -182,6 +182,44 @@ TEST_CASE("rope: rope_freqs.weight divides each pair's angle by its number") {
       test::make_error("rope", heads_of(8), test::Tables().add("rope_freqs.weight", {4}, {1, 2, 0, 8})), {"above 0"}));
 }
 
+TEST_CASE("rope: fraction turns the first pairs alone, by the angles of all") {
+  const std::vector<float> x{1, 2, 3, 4, 5, 6, 7, 8};
+  test::check_near(turned(make("rope:pairing=interleaved,fraction=0.75", heads_of(8)), 3, x),
+                   {-1.272232513, -1.838864985, 1.683928641, 4.707906576, 4.817777168, 6.147277704, 7, 8}, 2e-6);
+  test::check_near(turned(make("rope:fraction=0.75", heads_of(8)), 3, x),
+                   {-1.695592537, 0.137551738, 2.788681600, 4, -4.808842475, 6.323059348, 7.086836737, 8}, 2e-6);
+  // Another scheme than as many channels of rotary_dim, whose exponents and partners are others.
+  const std::vector<float> part = turned(make("rope:rotary_dim=6,pairing=interleaved", heads_of(8)), 3, x);
+  test::check_near({part[2], part[3]}, {2.415769693, 4.377677100}, 2e-6);
+}
+
+TEST_CASE("rope: fraction=1 is rope, 0 is none, and what is between rounds down") {
+  const std::vector<float> x{1, 2, 3, 4, 5, 6, 7, 8};
+  CHECK(test::spec_of("rope:fraction=1", heads_of(8)) == "rope");
+  CHECK(turned(make("rope:fraction=0", heads_of(8)), 3, x) == x);
+  CHECK(turned(make("rope:fraction=0.6", heads_of(8)), 3, x) == turned(make("rope:fraction=0.5", heads_of(8)), 3, x));
+  // Gemma 4's full layers: 64 pairs of 256, the slowest at .033376247 a position.
+  std::vector<float> wide(512, 0.0f);
+  wide[63] = wide[64] = 1;
+  const std::vector<float> there = turned(make("rope:theta=1e6,fraction=0.25", heads_of(512)), 1, wide);
+  CHECK(std::abs(std::atan2(static_cast<double>(there[63 + 256]), static_cast<double>(there[63])) - .033376247) < 1e-7);
+  CHECK(there[64] == 1);
+  CHECK(make("rope:fraction=0.25", heads_of(8))->facts().remarks.back() == "1 of 4 pairs turn");
+  for (const char* fraction : {"1.5", "-0.1", "x"})
+    CHECK(test::mentions(test::make_error("rope:fraction=" + std::string(fraction), heads_of(8)), {"fraction"}));
+}
+
+TEST_CASE("rope: a scaling stretches the pairs that turn, and only these") {
+  const std::vector<float> x{1, 2, 3, 4, 5, 6, 7, 8};
+  for (const char* scaling : {"linear", "ntk", "yarn", "llama3"}) {
+    const std::string spec = std::string(",scaling=") + scaling + ",factor=4";
+    const std::vector<float> whole = turned(make("rope:theta=100" + spec, heads_of(8)), 3, x);
+    const std::vector<float> half = turned(make("rope:theta=100,fraction=0.5" + spec, heads_of(8)), 3, x);
+    for (const size_t c : {0, 1, 4, 5}) CHECK(half[c] == whole[c]);
+    CHECK(half[2] / half[6] == doctest::Approx(3.0f / 7));
+  }
+}
+
 TEST_CASE("rope: the spec keeps its order and leaves defaults out") {
   CHECK(test::spec_of("rope:scaling=none,rotary_dim=8,pairing=half,theta=1e4", heads_of(8)) == "rope");
   CHECK(test::spec_of("rope:pairing=interleaved,theta=5e5", heads_of(8)) == "rope:theta=500000,pairing=interleaved");
@@ -196,7 +234,8 @@ TEST_CASE("rope: refuses an odd or too wide rotary_dim, a theta of 1, another pa
   for (const char* theta : {"1", "0", "-3", "inf", "x", ""})
     CHECK(test::mentions(test::make_error("rope:theta=" + std::string(theta), heads_of(8)), {"theta"}));
   CHECK(test::mentions(test::make_error("rope:pairing=neox", heads_of(8)), {"half, interleaved"}));
-  CHECK(test::mentions(test::make_error("rope:base=500000", heads_of(8)), {"theta, pairing, rotary_dim, scaling"}));
+  CHECK(test::mentions(test::make_error("rope:base=500000", heads_of(8)),
+                       {"theta, pairing, rotary_dim, fraction, scaling"}));
 }
 
 }  // namespace

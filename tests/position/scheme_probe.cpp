@@ -2,7 +2,9 @@
 #include "scheme_probe.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "reference/random_model.h"
@@ -94,6 +96,64 @@ std::vector<float> mixed(const Scheme& scheme, const Stand& stand, const std::ve
   std::vector<float> out(static_cast<size_t>(head_dim), 0.0f);
   scheme->add_to_values(site_of(stand), weights, out);
   return out;
+}
+
+std::vector<double> seen_scores(const Scheme& scheme, const Stand& stand, const std::vector<float>& query,
+                                const std::vector<float>& key) {
+  const auto turned_in = [&](int view, int64_t position, std::vector<float> q, std::vector<float> k) {
+    const auto width = [](const std::vector<float>& row) { return static_cast<int64_t>(row.size()); };
+    const Rows of_q{q.data(), 1, width(q), width(q)}, of_k{k.data(), 1, width(k), width(k)};
+    if (view == 0)
+      scheme->transform_query_key(stand.layer, {&position, 1}, of_q, of_k);
+    else
+      scheme->transform_view(stand.layer, view, {&position, 1}, of_q, of_k);
+    return q.empty() ? k : q;
+  };
+  std::array<ordinal::KeyRun, ordinal::KeyRun::kMost> runs;
+  const int count = scheme->key_runs(stand.layer, stand.position, runs);
+  std::vector<double> scores;
+  for (const int64_t at : stand.keys) {
+    int run = 0;
+    while (run + 1 < count && at >= runs[static_cast<size_t>(run)].end) ++run;
+    const ordinal::KeyRun& seen = runs[static_cast<size_t>(run)];
+    scores.push_back(-std::numeric_limits<double>::infinity());
+    if (seen.query == ordinal::KeyRun::kUnseen) continue;
+    const std::vector<float> q = turned_in(seen.query, stand.position, query, {}), k = turned_in(seen.key, at, {}, key);
+    scores.back() = 0;
+    for (size_t c = 0; c < q.size(); ++c)
+      scores.back() += static_cast<double>(stand.scale) * static_cast<double>(q[c]) * static_cast<double>(k[c]);
+  }
+  return scores;
+}
+
+double score_at_distance(double distance) {
+  double sum = 0;
+  for (int m = 0; m < 4; ++m) {
+    const double a = 2 * m + 1, b = 2 * m + 2, c = 8 - 2 * m, d = 7 - 2 * m;
+    const double angle = distance * std::pow(10000.0, -m / 4.0);
+    sum += (a * c + b * d) * std::cos(angle) + (a * d - b * c) * std::sin(angle);
+  }
+  return sum / std::sqrt(8.0);
+}
+
+void check_distances(const std::string& spec, int64_t position, const std::vector<double>& distances, int64_t trained) {
+  CAPTURE(spec);
+  ordinal::AttentionShape shape = small_shape();
+  shape.n_heads = shape.n_kv_heads = 1;
+  shape.d_model = shape.head_dim = 8;
+  shape.trained_length = trained;
+  shape.length = 4;  // most places are past rope's table
+  const std::vector<double> scores = seen_scores(
+      make(spec, shape), {.position = position, .keys = first_positions(position + 1), .scale = 0x1.6a09e6p-2f},
+      {1, 2, 3, 4, 5, 6, 7, 8}, {8, 7, 6, 5, 4, 3, 2, 1});
+  REQUIRE(scores.size() == distances.size());
+  for (size_t j = 0; j < scores.size(); ++j) {
+    CAPTURE(j);
+    if (distances[j] < 0)
+      CHECK(std::isinf(scores[j]));
+    else
+      CHECK(std::abs(scores[j] - score_at_distance(distances[j])) < 2e-5);
+  }
 }
 
 std::vector<double> softmax(const std::vector<float>& scores) {

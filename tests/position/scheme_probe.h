@@ -62,6 +62,19 @@ std::vector<float> scored(const Scheme& scheme, const Stand& stand, const std::v
                           std::vector<float> scores = {});
 std::vector<float> mixed(const Scheme& scheme, const Stand& stand, const std::vector<float>& weights, int64_t head_dim);
 
+// The scaled products of a query of one head at a position with keys at these positions, as attention comes to them:
+// each in the views that its run of keys has, -infinity for what is not seen.
+std::vector<double> seen_scores(const Scheme& scheme, const Stand& stand, const std::vector<float>& query,
+                                const std::vector<float>& key);
+
+// The score of the test's head of 8, q = 1 .. 8 and k = 8 .. 1 turned by rope (theta 10000, interleaved), a distance
+// apart: from the formula, in double, divided by sqrt(8).
+double score_at_distance(double distance);
+// Checks that `scheme` gives such a query at `position` these distances from the keys 0, 1, ... position; a negative
+// one is not seen.
+void check_distances(const std::string& spec, int64_t position, const std::vector<double>& distances,
+                     int64_t trained = 16);
+
 std::vector<double> softmax(const std::vector<float>& scores);
 
 // Every number within `tolerance` of what is expected, and as many of them.

@@ -86,7 +86,7 @@ TEST_CASE("schemes: every one in the list has a kind, a source and a summary, an
   for (const ordinal::SchemeInfo& info : ordinal::position_schemes()) {
     CAPTURE(std::string(info.name));
     CHECK(names.insert(info.name).second);
-    CHECK((info.kind == "absolute" || info.kind == "relative" || info.kind == "lab"));
+    CHECK((info.kind == "absolute" || info.kind == "relative" || info.kind == "anchored" || info.kind == "lab"));
     CHECK(!info.acts_on.empty());
     CHECK(!info.source.empty());
     CHECK(!info.summary.empty());
@@ -116,10 +116,10 @@ TEST_CASE("schemes: every scaling of rope can be described, and says which facto
       names.push_back(param.key + (param.value.empty() ? "!" : ""));
     return names;
   };
-  CHECK(keys("rope") == Specs{"theta", "pairing", "rotary_dim", "scaling"});
-  CHECK(keys("rope:scaling=linear") == Specs{"theta", "pairing", "rotary_dim", "scaling", "factor!"});
-  CHECK(keys("rope:scaling=longrope") ==
-        Specs{"theta", "pairing", "rotary_dim", "scaling", "original_length", "factor", "length", "attention_factor"});
+  CHECK(keys("rope") == Specs{"theta", "pairing", "rotary_dim", "fraction", "scaling"});
+  CHECK(keys("rope:scaling=linear") == Specs{"theta", "pairing", "rotary_dim", "fraction", "scaling", "factor!"});
+  CHECK(keys("rope:scaling=longrope") == Specs{"theta", "pairing", "rotary_dim", "fraction", "scaling",
+                                               "original_length", "factor", "length", "attention_factor"});
   CHECK(ordinal::rope_scalings().size() == 8);
   for (const ordinal::SchemeInfo& info : ordinal::rope_scalings())
     CHECK(keys("rope:scaling=" + std::string(info.name)).size() >= 4);

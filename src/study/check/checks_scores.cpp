@@ -27,13 +27,15 @@ Rotation rotation_of(std::string_view spec, const AttentionShape& shape, const T
   angles.theta = params.positive("theta", 10000);
   rotation.interleaved = params.choice("pairing", {"half", "interleaved"}) == "interleaved";
   angles.rotary_dim = params.whole("rotary_dim", shape.head_dim, 2, shape.head_dim);
+  const double fraction = rope_fraction(params);
   std::vector<std::string_view> names;
   for (const RopeScaling& scaling : rope_scaling_table()) names.push_back(scaling.info.name);
   const std::string name = params.choice("scaling", names);
-  rotation.scaled = name != "none";
+  rotation.scaled = name != "none" || fraction < 1;
   angles.frequencies = rope_frequencies(angles.theta, angles.rotary_dim);
   for (const RopeScaling& scaling : rope_scaling_table())
     if (scaling.info.name == name) scaling.apply(angles, params, shape, tables);
+  keep_fraction(angles, fraction);
   return rotation;
 }
 
