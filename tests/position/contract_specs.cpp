@@ -36,7 +36,8 @@ std::vector<std::string> contract_specs() {
                            "none;layers=1:shaw;layers=2:xl",
                            "rope:fraction=0.5",
                            "xpos:pairing=half,center=0",
-                           "kerple:kernel=power"})
+                           "kerple:kernel=power",
+                           "sandwich:dim=8,first=1"})
     all.emplace_back(spec);
   // Every modifier in a form that the texts of these tests are long enough for, on schemes that act in every way.
   for (const char* spec : {"rope;with=logn:length=4",
