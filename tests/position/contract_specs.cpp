@@ -37,7 +37,8 @@ std::vector<std::string> contract_specs() {
                            "rope:fraction=0.5",
                            "xpos:pairing=half,center=0",
                            "kerple:kernel=power",
-                           "sandwich:dim=8,first=1"})
+                           "sandwich:dim=8,first=1",
+                           "cope:positions=4"})
     all.emplace_back(spec);
   // Every modifier in a form that the texts of these tests are long enough for, on schemes that act in every way.
   for (const char* spec : {"rope;with=logn:length=4",
@@ -51,6 +52,7 @@ std::vector<std::string> contract_specs() {
                            "sinusoidal;with=random:range=130",
                            "rope;with=sinks:first=2,window=3",
                            "alibi;with=sinks:first=2,window=3",
+                           "cope;with=sinks:first=2,window=3",
                            "xl;with=sinks:first=1,window=4",
                            "rope;with=lambda:first=2,window=4",
                            "shaw;with=lambda:first=2,window=4",

@@ -32,6 +32,13 @@ TEST_CASE("random: queries, keys and distances stand at the same draw") {
   CHECK(test::turned(rope, 3, {1, 2, 3, 4}) == test::turned(test::make("rope"), 821, {1, 2, 3, 4}));
 }
 
+TEST_CASE("random: a scheme that reads the order of a row alone stays as it is") {
+  const test::Tables tables = test::Tables().add_random("attn_cope.weight", {3, 4});
+  const test::Scheme plain = test::make("cope", test::small_shape(), tables);
+  const test::Scheme moved = test::make("cope;with=random", test::small_shape(), tables);
+  CHECK(schemes_agree(*plain, *moved, test::small_shape(), 16));
+}
+
 TEST_CASE("random: ends with its draw, needs a range with room and a scheme that reaches as far") {
   const test::Scheme scheme = test::make("rope;with=random:length=8");
   CHECK(scheme->max_positions() == 8);

@@ -32,6 +32,15 @@ TEST_CASE("sinks: a bias sees sinks where they stand among the keys that are see
         std::vector<float>{-3 / 16.f, -2 / 16.f, -1 / 16.f, 0});
 }
 
+TEST_CASE("sinks: cope counts what is seen and no more") {
+  const test::Tables tables = test::Tables().add("attn_cope.weight", {3, 4}, {0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0});
+  const float minus = -std::numeric_limits<float>::infinity();
+  const std::vector<float> scores =
+      test::scored(make("cope;with=sinks:first=1,window=1", test::small_shape(), tables),
+                   {.position = 3, .keys = {0, 1, 2, 3}}, {1, 0, 0, 0}, {50, minus, minus, 50});
+  CHECK(scores == std::vector<float>{52, minus, minus, 51});
+}
+
 TEST_CASE("sinks: first=4, window=512 unless stated; a window of nothing is refused") {
   CHECK(test::spec_of("none;with=sinks:first=4,window=512") == "none;with=sinks");
   CHECK(make("none;with=sinks")->facts().kind == "anchored");

@@ -92,7 +92,7 @@ TEST_CASE("schemes: every one in the list has a kind, a source and a summary, an
     CHECK(!info.summary.empty());
   }
   for (const char* name : {"none", "learned", "hierarchical", "sinusoidal", "rope", "alibi", "t5_bias", "relative_bias",
-                           "shaw", "xl", "xpos", "kerple", "sandwich", "fire", "index", "normalized"})
+                           "shaw", "xl", "xpos", "kerple", "sandwich", "fire", "cope", "index", "normalized"})
     CHECK(names.contains(name));
 }
 
