@@ -107,7 +107,6 @@ void normalize_heads(const ordinal::ModelConfig& config, const Norm& norm, Row& 
 }  // namespace
 
 Model::Model(const ordinal::ModelDraft& draft) : config(draft.config) {
-  std::map<std::string, Matrix> tensors;
   for (const ordinal::TensorSource& source : draft.tensors) tensors[source.name] = read_tensor(source);
   const auto matrix = [&](const std::string& name) { return tensors.contains(name) ? tensors[name] : Matrix{}; };
   const auto vector = [&](const std::string& name) { return tensors.contains(name) ? tensors[name][0] : Row{}; };
@@ -183,15 +182,23 @@ Result forward(const Model& model, const Scheme& scheme, const std::vector<int32
       turn_heads(scheme, position, d, keys[t]);
       Row mix;
       for (int64_t head = 0; head < config.n_heads; ++head) {
-        const Row query = head_of(q, head, d);
+        Row query = head_of(q, head, d);
+        if (scheme.factor)
+          for (double& value : query) value *= scheme.factor(i, head, position);
         Row scores;
         for (size_t s = 0; s <= t; ++s) {
           const Row key = head_of(keys[s], head / group, d);
           double product = 0.0;
           for (int64_t c = 0; c < d; ++c) product += query[c] * key[c];
+          const int64_t of_key = first_position + static_cast<int64_t>(s);
+          if (scheme.meet) product = scheme.meet(position, of_key, query, key);
           const bool seen_by = window == 0 || static_cast<int64_t>(t - s) < window;
-          scores.push_back(seen_by ? capped(product * config.attention_scale[i], config.attention_softcap) : -INFINITY);
+          scores.push_back(seen_by && !std::isinf(product)
+                               ? capped(product * config.attention_scale[i], config.attention_softcap)
+                               : -INFINITY);
+          if (scheme.bias) scores.back() += scheme.bias(i, head, position, of_key);
         }
+        if (scheme.add_to_row) scheme.add_to_row(i, query, scores);
         const Row weights = softmax(scores);
         Row mixed(static_cast<size_t>(d), 0.0);
         for (size_t s = 0; s <= t; ++s) {

@@ -45,6 +45,7 @@ struct Model {
   std::vector<Layer> layers;
   Norm token_embd_norm, output_norm;
   Affine embd_in, embd_out, output;
+  std::map<std::string, Matrix> tensors;  // all of them, for the schemes that have some
 };
 
 // What a pass computed. Intermediate rows go by the names of include/ordinal/session.h, those of layer 3 as "3.q",

@@ -14,6 +14,13 @@ using Row = std::vector<double>;
 struct Scheme {
   std::function<void(int64_t position, Row& x)> embed;    // to a token's embedding, after its scale
   std::function<void(int64_t position, Row& head)> turn;  // to q or k of one head
+
+  // Of reference_schemes.h. A query's factor; the product of a query at i and a key at j of one head, -infinity when it
+  // does not see it; what is added to a scaled score; what is added to a row of them, oldest first.
+  std::function<double(int64_t layer, int64_t head, int64_t i)> factor = {};
+  std::function<double(int64_t i, int64_t j, const Row& q, const Row& k)> meet = {};
+  std::function<double(int64_t layer, int64_t head, int64_t i, int64_t j)> bias = {};
+  std::function<void(int64_t layer, const Row& q, Row& scores)> add_to_row = {};
 };
 
 // A trained table: row `position + offset` is added. Reading past the table throws std::out_of_range.
