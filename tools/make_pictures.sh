@@ -24,6 +24,11 @@ draw normalized normalized --dims 8 --positions 64 --ctx 64
 draw rope rope
 draw rope-circle rope --kind circle
 draw alibi alibi
+draw kerple kerple --example --heads 4
+draw sandwich sandwich --heads 4
+draw fire fire --example --heads 4
+draw cope cope --example --heads 1
+draw dca 'rope;with=dca' --example --positions 384
 draw t5_bias t5_bias
 draw relative_bias relative_bias --example --heads 4
 draw shaw shaw --example

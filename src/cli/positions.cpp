@@ -13,22 +13,23 @@ namespace ordinal::cli {
 
 namespace {
 
-// What a scheme, or rope with a scaling, is and takes. GPT-2's heads stand in for a model.
-SchemeRow row_of(const SchemeInfo& info, const std::string& spec, const std::string& name) {
-  const AttentionShape shape{.n_layers = 12,
-                             .d_model = 768,
-                             .n_heads = 12,
-                             .n_kv_heads = 12,
-                             .head_dim = 64,
-                             .trained_length = 1024,
-                             .length = 1024};
+// GPT-2's heads stand in for a model.
+constexpr AttentionShape kShape{.n_layers = 12,
+                                .d_model = 768,
+                                .n_heads = 12,
+                                .n_kv_heads = 12,
+                                .head_dim = 64,
+                                .trained_length = 1024,
+                                .length = 1024};
+
+// What a scheme, rope with a scaling, or a modifier is and takes.
+SchemeRow row_of(const SchemeInfo& info, const SchemeFacts& facts, const std::string& name) {
   SchemeRow row;
   row.name = name;
   row.kind = info.kind;
   row.summary = info.summary;
   row.acts_on = info.acts_on;
   row.source = info.source;
-  const SchemeFacts facts = describe_position_scheme(spec, shape);
   for (const SchemeTensor& tensor : facts.tensors)
     if (!tensor.is_optional) row.tensors += (row.tensors.empty() ? "" : ", ") + tensor.name;
   for (const SchemeParam& param : facts.params) row.params.push_back({param.key, param.otherwise, param.allowed});
@@ -38,14 +39,14 @@ SchemeRow row_of(const SchemeInfo& info, const std::string& spec, const std::str
 std::vector<SchemeRow> all_rows() {
   std::vector<SchemeRow> rows;
   for (const SchemeInfo& info : position_schemes()) {
-    rows.push_back(row_of(info, std::string(info.name), std::string(info.name)));
+    rows.push_back(row_of(info, describe_position_scheme(info.name, kShape), std::string(info.name)));
     if (info.name != "rope") continue;
     std::vector<std::string> rope_params;
     for (const SchemeParamRow& param : rows.back().params) rope_params.push_back(param.key);
     for (const SchemeInfo& scaling : rope_scalings()) {
       if (scaling.name == "none") continue;
       const std::string spec = "rope:scaling=" + std::string(scaling.name);
-      rows.push_back(row_of(scaling, spec, spec));
+      rows.push_back(row_of(scaling, describe_position_scheme(spec, kShape), spec));
       rows.back().kind = info.kind;
       rows.back().acts_on = info.acts_on;
       std::erase_if(rows.back().params, [&](const SchemeParamRow& param) {  // rope's own stand there already
@@ -53,6 +54,8 @@ std::vector<SchemeRow> all_rows() {
       });
     }
   }
+  for (const SchemeInfo& info : position_modifiers())
+    rows.push_back(row_of(info, describe_position_modifier(info.name, kShape), ";with=" + std::string(info.name)));
   return rows;
 }
 
@@ -81,7 +84,9 @@ int run_positions(Arguments arguments) {
   Parser parser(
       "positions",
       "Lists the position schemes and what each takes, with the defaults of a model of GPT-2's size: --position "
-      "NAME or NAME:KEY=VALUE,KEY=VALUE. Relative ones give the same scores when all positions move together.",
+      "NAME or NAME:KEY=VALUE,KEY=VALUE, and after any of them modifiers, NAME;with=NAME:KEY=VALUE. Relative ones give "
+      "the same scores when all positions move together; anchored ones add nothing to the embedding, yet depend on "
+      "where the text starts.",
       "ordinal positions list");
   parser.positional(
       "action", action,

@@ -52,7 +52,7 @@ int run_positions_check(Arguments arguments) {
   ModelOptions model;
   bool json = false, quiet = false;
   Parser parser("positions check",
-                "Measures what position schemes promise, C1 to C15 of src/study/README.md: formulas in double, the "
+                "Measures what position schemes promise, C1 to C16 of src/study/README.md: formulas in double, the "
                 "engine's own code, and whole models, random ones unless -m names a checkpoint. The exit status is 1 "
                 "when a check fails.",
                 "ordinal positions check rope:scaling=yarn,factor=4");

@@ -18,7 +18,7 @@ constexpr int64_t kMostPositions = 1 << 13, kMostDims = 1 << 13, kMostHeads = 25
 // The kinds of pictures that an option changes, between blanks; those not named here it changes in none.
 constexpr std::pair<std::string_view, std::string_view> kChanges[] = {
     {"--positions",
-     " heatmap waveforms buckets bias norms prior similarity circle counter orthogonality pca attention "
+     " places heatmap waveforms buckets bias norms prior similarity circle counter orthogonality pca attention "
      "distance loss "},
     {"--heads", " slopes bias norms prior "},
     {"--layer", " slopes bias norms prior similarity circle attention distance "},

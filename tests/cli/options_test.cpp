@@ -27,7 +27,7 @@ std::string help_of_all_commands() {
 std::set<std::string> examples_in(const std::string& text) {
   std::string names = "native";
   for (const ordinal::SchemeInfo& info : ordinal::position_schemes()) names += "|" + std::string(info.name);
-  const std::regex word("[^\\s`'\"()]+"), spec("(" + names + ")(:\\w+=|;layers=)[^\\[\\]|<>]*[^\\[\\]|<>:,.;]");
+  const std::regex word("[^\\s`'\"()]+"), spec("(" + names + ")(:\\w+=|;layers=|;with=)[^\\[\\]|<>]*[^\\[\\]|<>:,.;]");
   std::set<std::string> found;
   for (std::sregex_iterator at(text.begin(), text.end(), word), end; at != end; ++at) {
     std::string piece = at->str();
@@ -44,7 +44,7 @@ TEST_CASE("cli options: every spec that the documents show is one, whole or in a
                            read_file(repository("src/study/README.md")) + help_of_all_commands();
   const std::set<std::string> examples = examples_in(text);
   for (const char* known : {"native;layers=0:none", "rope:theta=1e6;layers=3,7-9:none", "rope:scaling=yarn,factor=4",
-                            "rope:theta=500000,pairing=half"})
+                            "rope:theta=500000,pairing=half", "native;with=dca;with=logn"})
     CHECK_MESSAGE(examples.contains(known), known);
   const ordinal::AttentionShape shape{.n_layers = 12,
                                       .d_model = 768,
@@ -67,7 +67,8 @@ TEST_CASE("cli options: a spec with layers is taken by every command") {
   const Scratch scratch;
   write_file(scratch.path("text"), std::string(90, 'a'));
   for (const std::string spec : {"native;layers=0:none", "learned;layers=0-1:none", "learned;layers=0,1-1:none",
-                                 "rope:theta=10000;layers=1:alibi:max_bias=4", "alibi;layers=1:native"}) {
+                                 "rope:theta=10000;layers=1:alibi:max_bias=4", "native;with=sinks:first=2,window=4",
+                                 "rope;with=dca:chunk=4,limit=6;layers=1:none;with=logn", "alibi;layers=1:native"}) {
     CAPTURE(spec);
     const std::string& model = byte_model();
     // "native" cannot stand for a layer where it acts on the embedding.
@@ -90,8 +91,8 @@ TEST_CASE("cli options: a spec with layers is taken by every command") {
     CHECK(has(compared.out, "acts on the embedding") == !fits);
   }
   // None takes what is no spec in any of its parts.
-  for (const std::string spec :
-       {"native;layers=0:nine", "nine;layers=0:none", "native;layers=x:none", "native;none", "native;layers=0:none:"}) {
+  for (const std::string spec : {"native;layers=0:nine", "nine;layers=0:none", "native;layers=x:none", "native;none",
+                                 "native;layers=0:none:", "native;with=", "nine;with=logn"}) {
     CAPTURE(spec);
     const Strings sources[] = {{"generate", "x", "--position", spec},
                                {"logits", "x", "--position", spec},
@@ -260,6 +261,7 @@ TEST_CASE("cli options: a picture says which options it does not depend on, and 
                                                        {"alibi;layers=1:none", "bias"},
                                                        {"alibi;layers=1:none", "prior"},
                                                        {"shaw", "norms"},
+                                                       {"rope;with=dca", "places"},
                                                        {"t5_bias", "buckets"}};
   for (const auto& [spec, kind] : kinds)
     for (const Option& option : options) {

@@ -70,6 +70,16 @@ TEST_CASE("cli plot: known points read back") {
   CHECK(elements_with(waves, "data-at", "1024").size() == 1);
   CHECK(elements_with(waves, "data-at", "4096").size() == 1);
 
+  // The query at 15 of the paper's figure, chunks of 6 and distances up to 9, by how far back a key is.
+  const auto places = y_of(picture({"rope;with=dca:chunk=6,limit=10", "--positions", "16"}));
+  const double figure[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 4, 5, 6, 7, 8, 9};
+  REQUIRE(places.size() == 16);
+  for (size_t n = 0; n < 16; ++n) CHECK(places[n] == doctest::Approx(figure[n]).epsilon(1e-3));
+  // Keys that are not seen have no point: a window of 3, and two sinks.
+  const auto seen =
+      elements_with(picture({"alibi;with=sinks:first=2,window=3", "--positions", "9"}), "class", "oc-chart");
+  CHECK(seen.size() == 1);
+
   const auto similarity = picture({"sinusoidal", "--kind", "similarity", "--positions", "128"});
   CHECK(y_of(similarity).at(10) == doctest::Approx(.678866));
   CHECK(elements_with(similarity, "data-name", "higher than one step nearer").at(0).numbers("data-x").at(0) == 44);

@@ -109,7 +109,10 @@ TEST_CASE("cli positions: lists every scheme") {
   check_done(outcome);
   CHECK(run({"positions", "list"}).out == outcome.out);
   const nlohmann::json json = json_of(run({"positions", "--json"}));
-  CHECK(json.size() == ordinal::position_schemes().size() + ordinal::rope_scalings().size() - 1);  // none is rope
+  CHECK(json.size() == ordinal::position_schemes().size() + ordinal::rope_scalings().size() - 1 +  // none is rope
+                           ordinal::position_modifiers().size());
+  for (const ordinal::SchemeInfo& modifier : ordinal::position_modifiers())
+    CHECK(outcome.out.find("\n;with=" + std::string(modifier.name) + " ") != std::string::npos);
   for (const ordinal::SchemeInfo& scheme : ordinal::position_schemes())
     CHECK(outcome.out.find("\n" + std::string(scheme.name) + " ") != std::string::npos);
   for (const nlohmann::json& scheme : json) {

@@ -380,11 +380,34 @@ TEST_CASE("checks: C14 fails for angles that grow with the text read so far") {
 }
 
 TEST_CASE("checks: all that go with a spec pass, also for tables of odd sizes and layers of their own") {
-  for (const char* spec :
-       {"none", "learned:offset=2", "learned:beyond=clamp", "hierarchical", "rope:rotary_dim=6,pairing=interleaved",
-        "rope:rotary_dim=128", "rope:scaling=dynamic", "rope:scaling=longrope", "alibi:slopes=naive,max_bias=5",
-        "t5_bias:buckets=8,max_distance=20", "relative_bias:clip=5", "shaw:clip=1", "xl:clamp=1", "index", "normalized",
-        "rope;layers=1:none;layers=2,4:shaw:clip=20"}) {
+  for (const char* spec : {"none",
+                           "learned:offset=2",
+                           "learned:beyond=clamp",
+                           "hierarchical",
+                           "rope:rotary_dim=6,pairing=interleaved",
+                           "rope:rotary_dim=128",
+                           "rope:scaling=dynamic",
+                           "rope:scaling=longrope",
+                           "alibi:slopes=naive,max_bias=5",
+                           "t5_bias:buckets=8,max_distance=20",
+                           "relative_bias:clip=5",
+                           "shaw:clip=1",
+                           "xl:clamp=1",
+                           "index",
+                           "normalized",
+                           "rope;layers=1:none;layers=2,4:shaw:clip=20",
+                           "rope:fraction=0.5",
+                           "xpos:center=0",
+                           "kerple:kernel=power",
+                           "sandwich:dim=16",
+                           "fire",
+                           "cope:positions=9",
+                           "rope;with=rerope:window=9;with=logn",
+                           "rope;with=dca:chunk=20,limit=30,top=limit",
+                           "none;with=ssmax",
+                           "alibi;with=sinks:first=2,window=5",
+                           "sinusoidal;with=random",
+                           "rope;with=self_extend;layers=1:none;with=steps:every=8"}) {
     CAPTURE(spec);
     const Checks checks = check_scheme(spec);
     CHECK(checks.size() >= 3);

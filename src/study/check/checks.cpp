@@ -25,11 +25,14 @@ void append(Checks& checks, Checks more) {
   checks.insert(checks.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
+// The name of a scheme that may have modifiers.
+std::string name_in(const std::string& part) { return parse_position_spec(parse_modified_spec(part).base).name; }
+
 // The names of the schemes in a spec, the first and those of some layers.
 std::vector<std::string> names_in(std::string_view spec) {
   const LayeredSpec parsed = parse_layered_spec(spec);
-  std::vector<std::string> names = {parse_position_spec(parsed.base).name};
-  for (const LayeredSpec::Part& part : parsed.parts) names.push_back(parse_position_spec(part.spec).name);
+  std::vector<std::string> names = {name_in(parsed.base)};
+  for (const LayeredSpec::Part& part : parsed.parts) names.push_back(name_in(part.spec));
   return names;
 }
 
@@ -43,6 +46,7 @@ Subject subject_of(std::shared_ptr<const Model> model, std::string_view spec, in
   subject.scheme = subject.model->make_scheme(spec, length);
   subject.name = subject.scheme->spec();
   subject.relative = subject.scheme->facts().kind == "relative";
+  subject.anchored = subject.scheme->facts().kind == "anchored";
   subject.turns = std::ranges::any_of(names_in(subject.name), acts_on("q and k"));
   return subject;
 }
@@ -146,6 +150,7 @@ void add_none(Checks& checks, std::string_view spec) {
 
 std::vector<std::string> specs_to_check() {
   std::vector<std::string> specs;
+  for (const SchemeInfo& info : position_modifiers()) specs.push_back("rope;with=" + std::string(info.name));
   for (const SchemeInfo& info : position_schemes())
     if (info.kind != "lab") specs.emplace_back(info.name);
   for (const RopeScaling& scaling : rope_scaling_table()) {
@@ -180,6 +185,7 @@ Checks check_scheme(std::string_view spec) {
   for (const LayeredSpec::Part& part : parsed.parts)
     if (std::ranges::count(parts, part.spec) == 0) parts.push_back(part.spec);
   for (const std::string& part : parts) {
+    if (part.find(';') != std::string::npos) continue;  // a modified scheme's formulas are not the scheme's
     const std::string name = parse_position_spec(part).name;
     if (name == "sinusoidal") add_sinusoidal(checks, *model, part);
     if (name == "rope") add_rope(checks, *model, part);
@@ -195,7 +201,8 @@ Checks check_scheme(std::string_view spec) {
 
   // The engine. A single layer sees order only through a scheme.
   append(checks, check_shift(subject));
-  if (parts.size() == 1 && parsed.parts.empty()) {
+  append(checks, check_places(subject));
+  if (parts.size() == 1 && parsed.parts.empty() && parsed.base.find(';') == std::string::npos) {
     const Subject single = subject_of(make_check_model(spec, 1), spec, kLength);
     if (!merges_near_distances(single.scheme->facts()))
       checks.push_back(check_word_order(single, !acts_on("nothing")(names.front())));
@@ -219,10 +226,11 @@ Checks check_checkpoint(const std::shared_ptr<const Model>& model, std::string_v
   const bool rounded = subject.scheme->facts().param("rounding") == "bf16";
   if (!unseen && !rounded) append(checks, check_shift(subject));
   const bool nothing = std::ranges::all_of(names, acts_on("nothing"));
+  append(checks, check_places(subject));
   const bool blind = c.n_layers == 1 && (nothing || unseen);
   if (c.n_layers > 1 || blind || !merges_near_distances(subject.scheme->facts()))
     checks.push_back(check_word_order(subject, !blind));
-  if (kind != "relative") {
+  if (!subject.relative && !subject.anchored) {
     append(checks, check_collisions(subject));
     const PositionRows rows = engine_rows(subject.scheme, subject.name, c.d_model);
     const int64_t count = rows_to_look_at(subject);

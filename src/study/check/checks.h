@@ -1,4 +1,4 @@
-// checks.h: what `ordinal positions check` runs: the properties C1 to C15 of position schemes, each measured.
+// checks.h: what `ordinal positions check` runs: the properties C1 to C16 of position schemes, each measured.
 // src/study/README.md says what every one means.
 #pragma once
 

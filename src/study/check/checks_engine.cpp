@@ -2,12 +2,16 @@
 #include "study/check/checks_engine.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <string_view>
 #include <unordered_set>
 
 #include "model/products.h"
+#include "position/scheme.h"
 #include "study/check/check_model.h"
 #include "study/check/checks_sinusoid.h"
+#include "study/places.h"
 
 namespace ordinal {
 namespace {
@@ -125,9 +129,51 @@ Checks check_shift(const Subject& subject) {
                       logits_under(subject.model, subject.scheme, tokens, {.first_position = shift, .observer = {}}));
   const CheckLabel label =
       label_of(subject, "C4", "positions moved by " + std::to_string(shift) + ": change of the logits");
+  if (subject.anchored) {
+    const PositionRows rows = engine_rows(subject.scheme, subject.name, c.d_model);
+    double most = 0;
+    for (const int64_t position : {int64_t{0}, shift, shift + count - 1})
+      for (const double number : rows.at(position)) most = std::max(most, std::abs(number));
+    return {check_shown(label, change),
+            check_near(label_of(subject, "C4", "anchored: added to the embedding, at most"), most, 0, 0)};
+  }
   if (!subject.relative) return {check_above(label, change, 1e-3)};
   if (!subject.turns) return {check_near(label, change, 0, 0)};
   return {check_below(label, change, rounds_inputs(*subject.model) ? 1e-1 : 1e-4)};
+}
+
+Checks check_places(const Subject& subject) {
+  const AttentionShape shape = attention_shape(subject.model->config(), subject.model->config().max_seq_len);
+  const ModifiedSpec first = parse_modified_spec(subject.name.substr(0, end_of_modified(subject.name)));
+  const int64_t tokens = 4 * shape.trained_length;
+  Checks checks;
+  for (const std::string& modifier : first.modifiers) {
+    const SchemeFacts facts = describe_position_modifier(modifier, shape);
+    const std::string name = parse_position_spec(modifier).name;
+    if (modifier_info(name).acts_on != "views") continue;
+    double most = 0;
+    int64_t falls_short = 0;  // queries that do not see themselves at hand
+    for (const int64_t query : {shape.trained_length - 1, shape.trained_length, tokens / 2, tokens - 1}) {
+      const std::vector<double> places = places_of_keys("rope;with=" + modifier, shape, query);
+      for (const double place : places)
+        if (!std::isnan(place)) most = std::max(most, place);
+      falls_short += !(std::abs(places.back()) < 0.01);
+    }
+    const auto value = [&](const char* key) { return std::stod(facts.param(key)); };
+    const std::map<std::string_view, double> promised = {
+        {"rerope", facts.param("window").empty() ? 0 : value("window")},
+        {"lambda", facts.param("window").empty() ? 0 : value("window")},
+        {"sinks", facts.param("first").empty() ? 0 : value("first") + value("window") - 1},
+        {"dca", facts.param("limit").empty() ? 0 : value("limit") - (facts.param("top") == "limit" ? 0 : 1)}};
+    const CheckLabel label =
+        label_of(subject, "C16", name + ", " + std::to_string(tokens) + " tokens: the farthest at which a key stands");
+    const auto bound = promised.find(name);
+    checks.push_back(bound == promised.end() ? check_shown(label, most)
+                                             : check_between(label, most, 0, bound->second + 0.01));
+    checks.push_back(check_near(label_of(subject, "C16", name + ": queries that do not stand where they are"),
+                                static_cast<double>(falls_short), 0, 0));
+  }
+  return checks;
 }
 
 Check check_prefix(const Subject& subject) {

@@ -16,9 +16,11 @@ struct Subject {
   std::string name;       // its spec
   bool relative = false;  // moving all positions changes nothing
   bool turns = false;     // by turning q and k, which is exact but for rounding
+  bool anchored = false;  // adds nothing to the embedding, and yet depends on where the text starts
 };
 
-// C4: the same tokens 100 positions on (less where the scheme ends before): a relative scheme gives the same logits.
+// C4: the same tokens 100 positions on (less where the scheme ends before): a relative scheme gives the same logits, an
+// absolute one others; an anchored one may do either, but leaves the embedding alone.
 Checks check_shift(const Subject& subject);
 // C6, of one layer or several without positions: the prefix of the last token in another order.
 Check check_prefix(const Subject& subject);
@@ -30,6 +32,10 @@ Check check_word_order(const Subject& subject, bool seen);
 Checks check_collisions(const Subject& subject);
 // C14: the same bits one by one, in pieces, recomputed, beside another text, on three threads.
 Check check_same_bits(const Subject& subject);
+
+// C16: how far back the keys of a text stand, at most, that is four times as long as the trained ones: no farther than
+// the modifiers of a spec promise. Nothing for a spec without such.
+Checks check_places(const Subject& subject);
 
 // How many positions to look at: at most 512 of those that the scheme has, of the trained ones when it has no end.
 int64_t rows_to_look_at(const Subject& subject);

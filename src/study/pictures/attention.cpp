@@ -75,7 +75,7 @@ double number_param(const PositionScheme& scheme, std::string_view key, double o
 // "rope:theta=...", with the parameters that every scaling knows, and one scaling.
 std::string plain_spec(const PositionScheme& scheme) {
   std::string spec = "rope:scaling=none";
-  for (const char* key : {"theta", "pairing", "rotary_dim"})
+  for (const char* key : {"theta", "pairing", "rotary_dim", "fraction"})
     spec += "," + std::string(key) + "=" + scheme.facts().param(key);
   return spec;
 }
@@ -219,8 +219,11 @@ Figure draw_bias(const PictureInput& input) {
 Figure draw_norms(const PictureInput& input) {
   const auto scheme = scheme_of(input);
   const int64_t distances = shown(input, *scheme, 64);
+  const bool counts = scheme->reads_whole_rows();  // places, not distances, and no scale
   std::vector<Series> lines = lines_by_head(input, distances, [&](int64_t head) {
-    return vector_norms_by_distance(*scheme, input.shape, input.layer, head, distances);
+    std::vector<double> norms = vector_norms_by_distance(*scheme, input.shape, input.layer, head, distances);
+    for (double& norm : norms) norm /= counts ? std::sqrt(static_cast<double>(input.shape.head_dim)) : 1;
+    return norms;
   });
   Chart chart{.x = {.title = "distance (tokens)"},
               .y = {.title = "length of its vector", .from = 0},
@@ -235,8 +238,9 @@ Figure draw_norms(const PictureInput& input) {
   Figure figure{.title = "Distance vectors of " + scheme->spec(),
                 .description = "Line chart of the length of the vector that a query meets at each distance.",
                 .panels = {std::move(chart)}};
-  figure.notes = {"A score gains scale · q · (the vector of its distance). Layer " + std::to_string(input.layer) +
-                  (shared ? ", one table for all heads." : ".")};
+  figure.notes = {std::string(counts ? "A score gains q · (the vector of its place), here with every gate half open. "
+                                     : "A score gains scale · q · (the vector of its distance). ") +
+                  "Layer " + std::to_string(input.layer) + (shared ? ", one table for all heads." : ".")};
   note_example(figure, input, "seeded tables, not trained ones");
   return figure;
 }

@@ -15,15 +15,16 @@ namespace {
 constexpr std::string_view kEmbedding = " @embedding -index -normalized ";
 
 constexpr Picture kPictures[] = {
+    {"places", " +with ", "the distance at which modifiers let a query see its keys", false, draw_places},
     {"heatmap", " @embedding ", "what is added to the embedding, a row of cells per dimension", false, draw_heat_map},
     {"waveforms", kEmbedding, "the first dimensions along the positions", false, draw_waveforms},
     {"wavelengths", " rope ", "how far each pair of channels turns, plain and under every scaling", false,
      draw_wavelengths},
     {"slopes", " alibi ", "the slope of each head", false, draw_slopes},
     {"buckets", " t5_bias ", "which bucket a distance falls into", false, draw_buckets},
-    {"bias", " @scores -shaw ", "what is added to a score, by distance and head", false, draw_bias},
-    {"norms", " shaw xl ", "the length of the vector of each distance", false, draw_norms},
-    {"prior", " none @scores -shaw ", "attention weights where all keys are alike", false, draw_prior},
+    {"bias", " @scores -shaw -cope ", "what is added to a score, by distance and head", false, draw_bias},
+    {"norms", " shaw xl cope ", "the length of the vector of each distance", false, draw_norms},
+    {"prior", " none @scores -shaw -cope ", "attention weights where all keys are alike", false, draw_prior},
     {"similarity", " @embedding @q -index -normalized -xl ",
      "how alike two positions are, by distance, and where it rises", false, draw_similarity},
     {"circle", " sinusoidal rope ", "the motion of one pair of channels", false, draw_circle},
@@ -35,11 +36,21 @@ constexpr Picture kPictures[] = {
     {"loss", "*", "loss by position on a text", true, draw_loss},
 };
 
-bool fits(const Picture& picture, const SchemeInfo& scheme) {
+// Whether a modifier of the spec's first scheme gives keys other places.
+bool moves_keys(std::string_view spec) {
+  const ModifiedSpec first = parse_modified_spec(spec.substr(0, end_of_modified(spec)));
+  return std::ranges::any_of(first.modifiers, [](const std::string& modifier) {
+    const std::string_view acts_on = modifier_info(parse_position_spec(modifier).name).acts_on;
+    return acts_on == "views" || acts_on == "positions";
+  });
+}
+
+bool fits(const Picture& picture, const SchemeInfo& scheme, bool moved) {
   if (picture.schemes == "*") return true;
   const auto names = [&](const std::string& word) {
     return picture.schemes.find(" " + word + " ") != std::string_view::npos;
   };
+  if (names("+with")) return moved;
   const std::string name(scheme.name);
   if (names(name) || names("-" + name)) return names(name);
   std::istringstream hooks{std::string(scheme.acts_on)};
@@ -56,7 +67,7 @@ const Picture& find_picture(std::string_view kind, std::string_view spec) {
   const SchemeInfo& scheme = scheme_info(parse_position_spec(spec.substr(0, spec.find(';'))).name);
   std::vector<std::string_view> names;
   for (const Picture& picture : kPictures) {
-    if (!fits(picture, scheme)) continue;
+    if (!fits(picture, scheme, moves_keys(spec))) continue;
     if (kind.empty() || kind == picture.name) return picture;
     names.push_back(picture.name);
   }

@@ -33,7 +33,7 @@ struct PictureInput {
 
 struct Picture {
   std::string_view name;
-  // Blanks around each: "@scores" all that act on scores, and so on (SchemeInfo::acts_on), "-shaw" but for this one,
+  // Blanks around each: "+with" all that modifiers move the keys of, "@scores" all that act on scores, and so on (SchemeInfo::acts_on), "-shaw" but for this one,
   // "rope" this one too; "*" all.
   std::string_view schemes;
   std::string_view summary;
@@ -63,6 +63,7 @@ Figure draw_circle(const PictureInput& input);
 Figure draw_counter(const PictureInput& input);
 Figure draw_orthogonality(const PictureInput& input);
 Figure draw_components(const PictureInput& input);
+Figure draw_places(const PictureInput& input);
 Figure draw_wavelengths(const PictureInput& input);
 Figure draw_slopes(const PictureInput& input);
 Figure draw_buckets(const PictureInput& input);
