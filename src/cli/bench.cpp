@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "ordinal/error.h"
+#include "position/scheme.h"
 #include "report/json.h"
 #include "report/text.h"
 #include "study/bench/bench.h"
@@ -32,6 +33,7 @@ struct BenchCommand {
   std::vector<std::string> shapes, dtypes = {"f32"}, kv_dtypes = {"f32"};
   std::vector<int64_t> threads = {available_threads()}, prompts = {512}, depths = {0}, sequences = {1};
   int64_t decode = 128, repeats = 5;
+  std::string position = "native";
   bool json = false, quiet = false;
 };
 
@@ -43,6 +45,8 @@ void define(Parser& parser, BenchCommand& o) {
               "kinds of the random weights: " + joined(kDtypes, ", ", &DtypeInfo::name) +
                   "; each model is made once [default: f32]");
   parser.list("--kv-dtype", o.kv_dtypes, "kinds that keys and values are kept in: f32, f16, bf16 [default: f32]");
+  parser.option("--position", "SPEC", o.position,
+                "the position scheme; tables that the model lacks are made up [default: native, the model's own]");
   parser.list("-p,--prompt", o.prompts, "tokens of the prompt [default: 512]");
   parser.option("-n,--new-tokens", "N", o.decode, "tokens decoded one at a time [default: 128]");
   parser.list("-d,--depth", o.depths,
@@ -97,6 +101,7 @@ int run_bench(Arguments arguments) {
                 "ordinal bench --shape gpt2,llama --dtype bf16,q8_0 -d 0,512 -t 1,2");
   define(parser, o);
   if (!parser.parse(arguments)) return 0;
+  check_position_spec(o.position);
   const bool made_up = !o.shapes.empty();
   if (made_up && o.model.model)
     throw UsageError{"a shape and a model are both given\n  expected: one of --shape and -m", ""};
@@ -139,7 +144,8 @@ int run_bench(Arguments arguments) {
                             .sequences = together,
                             .kv_dtype = kv_dtype,
                             .n_threads = static_cast<int>(count),
-                            .repeats = static_cast<int>(o.repeats)});
+                            .repeats = static_cast<int>(o.repeats),
+                            .position = o.position});
     }
   if (runner.rows.empty())
     throw Error("no combination could be measured", "one that fits the model and the memory", "the notes say why");

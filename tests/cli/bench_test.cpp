@@ -45,6 +45,17 @@ TEST_CASE("cli bench: sequences decoded side by side have a row each number, and
   check_failed(run({"bench", "--shape", "tiny", "-s", "0"}), {"1 to 1024"});
 }
 
+TEST_CASE("cli bench: a position scheme, with tables that the model lacks and views that its cache holds") {
+  for (const char* spec : {"cope", "rope;with=rerope:window=9", "rope;with=dca:chunk=9,limit=12", "native"}) {
+    const nlohmann::json rows = json_of(run({"bench", "--shape", "tiny", "-p", "30", "-n", "2", "-d", "40", "-t", "1",
+                                             "--repeats", "1", "--position", spec, "--json", "-q"}));
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0]["shape"] == (std::string(spec) == "native" ? "tiny" : "tiny, " + std::string(spec)));
+    CHECK(rows[0]["attention_gb_per_s"].get<double>() > 0);
+  }
+  check_failed(run({"bench", "--shape", "tiny", "--position", "nine"}), {"there is no position scheme 'nine'"});
+}
+
 TEST_CASE("cli bench: a combination that does not fit is left out, and refused when it is the only one") {
   const std::vector<std::string> tiny = {"bench", "--shape", "tiny", "-p", "2", "-n", "1", "-t", "1", "-d", "5000"};
   check_failed(run(tiny), {"1024"});

@@ -17,6 +17,7 @@
 #include "model/plan.h"
 #include "ordinal/error.h"
 #include "ordinal/session.h"
+#include "position/tables.h"
 #include "study/bench/machine.h"
 
 namespace ordinal {
@@ -129,9 +130,24 @@ void fill_cache(Session& session, int64_t depth) {
           number = static_cast<float>(static_cast<int32_t>(random >> 32)) / 2147483648.0f;
         }
         state.cache.store(layer, head, t, row.data(), row.data() + d);
+        for (int view = 1; view < state.scheme->views().keys; ++view)
+          state.cache.store_view(layer, head, view, t, row.data());
       }
   });
   state.length = depth;
+}
+
+// The scheme of a spec over the model's tensors and made-up ones; null for the model's own.
+std::shared_ptr<const PositionScheme> scheme_for(const Model& model, const std::string& position, int64_t length) {
+  if (position == "native") return nullptr;
+  const std::string spec = expand_native(position, model.file().notes().position);
+  const AttentionShape shape = attention_shape(model.config(), length);
+  const std::vector<SchemeTable> tables = made_up_tables(spec, shape);
+  const TensorLookup made_up = lookup_in(tables);
+  return make_position_scheme(spec, shape, [&](std::string_view name) {
+    const TensorView* own = model.file().find(name);
+    return own != nullptr ? own : made_up(name);
+  });
 }
 
 // Seconds that one token's attention takes in all layers, with `past` tokens before it; its own key is stored.
@@ -141,10 +157,11 @@ double measure_attention(Session& session, int64_t past, int repeats) {
   const TokenId token = 0;
   const PassPart part{&state, {&token, 1}, 0, past};
   const WorkspacePool::Lease work(state.model->workspaces());
-  work->reserve(c, 1, session.capacity(), state.options.n_threads);
-  const Rows q = work->rows(kQ, 1, c.n_heads * c.head_dim);
+  const Views views = state.scheme->views();
+  work->reserve(c, 1, session.capacity(), state.options.n_threads, views);
+  const Rows q = work->rows(kQ, 1, c.n_heads * c.head_dim, views.queries);
   const Rows mix = work->rows(kMix, 1, c.n_heads * c.head_dim);
-  std::ranges::fill(q[0], 0.1f);
+  std::fill_n(q.data, q.stride, 0.1f);
   std::vector<double> seconds;
   for (int repeat = 0; repeat < 2 * repeats + 1; ++repeat) {
     const Clock::time_point start = Clock::now();
@@ -197,7 +214,9 @@ Measured run_bench(const std::shared_ptr<const Model>& model, std::string_view s
                 "prompt " + std::to_string(options.prompt) + ", decode " + std::to_string(options.decode) + ", depth " +
                     std::to_string(options.depth));
   reset_peak();
-  Session session(model, {.capacity = options.depth + std::max(options.prompt, options.decode),
+  const int64_t capacity = options.depth + std::max(options.prompt, options.decode);
+  Session session(model, {.scheme = scheme_for(*model, options.position, capacity),
+                          .capacity = capacity,
                           .n_threads = options.n_threads,
                           .kv_dtype = options.kv_dtype});
   const ModelConfig& c = model->config();
@@ -211,7 +230,7 @@ Measured run_bench(const std::shared_ptr<const Model>& model, std::string_view s
   while (static_cast<int64_t>(others.size()) + 1 < options.sequences) others.push_back(session.fork());
 
   Measured result;
-  result.shape = shape;
+  result.shape = std::string(shape) + (options.position == "native" ? "" : ", " + session.scheme().spec());
   const DtypeInfo& kind = dtype_info(model->weights().layers.front().ffn_up.weight->dtype);
   result.dtype = kind.name;
   result.kv_dtype = dtype_info(options.kv_dtype).name;
