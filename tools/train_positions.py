@@ -170,6 +170,121 @@ class Shaw(Position):
         return keys | {f"blk.{i}.attn_rel_v.weight": t for i, t in enumerate(self.values)}
 
 
+class RopeFraction(Rope):
+    """Rope whose slowest quarter of pairs stands still (p-RoPE, Barbero et al. 2024)."""
+
+    spec = "rope:fraction=0.75"
+
+    def __init__(self, shape):
+        super().__init__(shape)
+        angle = angles(shape.ctx, shape.width // shape.heads)
+        angle[:, int(0.75 * angle.shape[1]) :] = 0
+        self.cos, self.sin = angle.cos().float(), angle.sin().float()
+
+
+class Xpos(Rope):
+    """Rope, with queries that grow by zeta^(p/512) and keys that shrink by it (Sun et al. 2022)."""
+
+    spec = "xpos:pairing=half"
+    gamma, base = 0.4, 512
+
+    def __init__(self, shape):
+        super().__init__(shape)
+        pairs = self.cos.shape[1]
+        zeta = (torch.arange(pairs, dtype=torch.float64) / pairs + self.gamma) / (1 + self.gamma)
+        growth = zeta ** (torch.arange(shape.ctx, dtype=torch.float64)[:, None] / self.base)
+        self.register_buffer("growth", growth.repeat(1, 2).float(), persistent=False)
+
+    def transform_query_key(self, q, k):
+        growth = self.growth[: q.shape[2]]
+        return self.turn(q) * growth, self.turn(k) / growth
+
+
+class Kerple(Position):
+    """Each score loses r1 ln(1 + r2 n), two trained rates per head (Chi et al. 2022); one table for all layers."""
+
+    spec = "kerple"
+
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.rates = nn.Parameter(torch.rand(2, shape.heads) * torch.tensor([[2.0], [1.0]]))
+        self.register_buffer("far", distances(shape.ctx).float(), persistent=False)
+
+    def score_bias(self, length):
+        with torch.no_grad():
+            self.rates.clamp_(min=0.01)  # as the authors' forward pass does; here for good, so that a file holds them
+        r1, r2 = self.rates[:, :, None, None]
+        return -r1 * torch.log1p(r2 * self.far[:length, :length])
+
+    def tensors(self):
+        return {"attn_kerple.weight": self.rates}
+
+
+class Sandwich(Position):
+    """What two sinusoids that far apart have in common, weaker from head to head (Chi et al. 2022)."""
+
+    spec = "sandwich"
+    dim = 128
+
+    def __init__(self, shape):
+        super().__init__(shape)
+        frequency = 10000.0 ** (-torch.arange(0, self.dim, 2, dtype=torch.float64) / self.dim)
+        common = (distances(shape.ctx)[..., None] * frequency).cos().sum(-1) - self.dim / 2
+        share = shape.heads / (8 * torch.arange(1, shape.heads + 1))
+        self.register_buffer("bias", (share[:, None, None] * common).float(), persistent=False)
+
+    def score_bias(self, length):
+        return self.bias[:, :length, :length]
+
+
+class Fire(Position):
+    """A small network of the distance as a share of how far the query can look (Li et al. 2023); for all layers."""
+
+    spec = "fire"
+    hidden, eps = 32, 1e-6
+
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.first, self.second = nn.Linear(1, self.hidden), nn.Linear(self.hidden, shape.heads)
+        self.scale = nn.Parameter(torch.tensor([0.1, shape.ctx / 4.0]))  # c, and T, which steps of Adam move little
+        self.register_buffer("far", distances(shape.ctx).float(), persistent=False)
+
+    def score_bias(self, length):
+        c, threshold = self.scale
+        reach = torch.arange(length, dtype=self.far.dtype)[:, None].maximum(threshold.abs())
+        share = ((c * self.far[:length, :length]).abs() + 1).log() / (((c * reach).abs() + 1).log() + self.eps)
+        return self.second(self.first(share[..., None]).relu()).permute(2, 0, 1)
+
+    def tensors(self):
+        return {"attn_fire_1.weight": self.first.weight, "attn_fire_1.bias": self.first.bias,
+                "attn_fire_2.weight": self.second.weight, "attn_fire_2.bias": self.second.bias,
+                "attn_fire_scale.weight": self.scale}
+
+
+class Cope(Position):
+    """A trained vector per place, counted in gates that the scores open (Golovneva et al. 2024), shared by heads."""
+
+    spec = "cope"
+    places = 64
+
+    def __init__(self, shape):
+        super().__init__(shape)
+        size = shape.width // shape.heads
+        self.rows = nn.ParameterList(0.02 * torch.randn(self.places, size) for _ in range(shape.layers))
+
+    def attention(self, layer, q, k, v, dropout):
+        scores = q @ k.mT / math.sqrt(q.shape[3]) + hide_future(q.shape[2])
+        place = scores.sigmoid().flip(-1).cumsum(-1).flip(-1).clamp(max=self.places - 1)
+        below = place.floor().long()
+        met = q @ self.rows[layer].t()  # [batch, heads, T, places]
+        part = place - below
+        added = (1 - part) * met.gather(3, below) + part * met.gather(3, place.ceil().long())
+        return F.dropout((scores + added).softmax(-1), dropout) @ v
+
+    def tensors(self):
+        return {f"blk.{i}.attn_cope.weight": t for i, t in enumerate(self.rows)}
+
+
 SCHEMES = {
     "learned": Learned,
     "none": Position,
@@ -178,6 +293,12 @@ SCHEMES = {
     "alibi": Alibi,
     "t5_bias": T5Bias,
     "shaw": Shaw,
+    "rope_fraction": RopeFraction,
+    "xpos": Xpos,
+    "kerple": Kerple,
+    "sandwich": Sandwich,
+    "fire": Fire,
+    "cope": Cope,
 }
 JOINT = ["learned", "sinusoidal", "rope", "alibi", "t5_bias", "none"]
 JOINT_NATIVE = "rope"  # what the exported folder names as its own scheme: no end, and the lowest loss

@@ -1,4 +1,4 @@
-// places.h: at what distance a modifier of position schemes lets a query see its keys, measured on the engine's own hooks.
+// places.h: at what distance a modifier of position schemes lets a query see its keys, measured on the engine's hooks.
 #pragma once
 
 #include <string_view>

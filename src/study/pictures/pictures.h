@@ -33,8 +33,8 @@ struct PictureInput {
 
 struct Picture {
   std::string_view name;
-  // Blanks around each: "+with" all that modifiers move the keys of, "@scores" all that act on scores, and so on (SchemeInfo::acts_on), "-shaw" but for this one,
-  // "rope" this one too; "*" all.
+  // Blanks around each: "+with" all that modifiers move the keys of, "@scores" all that act on scores, and so on
+  // (SchemeInfo::acts_on), "-shaw" but for this one, "rope" this one too; "*" all.
   std::string_view schemes;
   std::string_view summary;
   bool needs_text;  // and so a model
