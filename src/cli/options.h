@@ -118,7 +118,7 @@ Dtype kv_dtype_from_name(const std::string& name);
 void check_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions);
 // Says what they will take, when that is much.
 void announce_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions,
-                     const Notes& notes);
+                     const Notes& notes, int64_t key_views = 1);
 
 // A session that has room for the prompt. Without --ctx the context is the trained length; where the position scheme
 // has no end, a longer prompt gets what it and the new tokens need, with a note, but for one that is far longer and

@@ -104,8 +104,8 @@ void check_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, i
 }
 
 void announce_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions,
-                     const Notes& notes) {
-  const int64_t bytes = KvCache::bytes_of(config, capacity, kv_dtype);
+                     const Notes& notes, int64_t key_views) {
+  const int64_t bytes = KvCache::bytes_of(config, capacity, kv_dtype, key_views);
   if (bytes <= kMuchMemory / std::max<int64_t>(1, n_sessions)) return;
   notes.say("the cache of keys and values for " + std::to_string(capacity) + " tokens takes " +
             report::byte_size(bytes) +
@@ -125,7 +125,8 @@ Session open_session(const OpenedModel& opened, const RunOptions& options, const
   check_memory(config, options.ctx.value_or(config.max_seq_len), wanted.kv_dtype, needs.n_sessions);
   Session session(opened.model, wanted);  // takes memory for keys and values as they come, none yet
   if (needs.prompt_length <= session.capacity() || needs.slides) {
-    announce_memory(config, session.capacity(), wanted.kv_dtype, needs.n_sessions, notes);
+    announce_memory(config, session.capacity(), wanted.kv_dtype, needs.n_sessions, notes,
+                    session.scheme().views().keys);
     return session;
   }
 

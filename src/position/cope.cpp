@@ -1,15 +1,16 @@
 // cope: a key's place is counted in what lies between it and the query: every key counts as much as its score opens a
-// gate, and a trained vector of that place meets the query. Golovneva et al., "Contextual Position Encoding: Learning
-// to Count What's Important", 2024, section 4 (arXiv:2405.18719).
+// gate, and a trained vector of that place meets the query.
+// Golovneva et al., "Contextual Position Encoding: Learning to Count What's Important", 2024, section 4
+// (arXiv:2405.18719).
 //
-//   gate[t] = 1 / (1 + e^-score(i, t))                               of the scaled scores
-//   p[j] = gate[j] + ... + gate[i], at most P - 1                    the query's own token counts
-//   score(i, j) += (1 - u) q·e[f] + u q·e[f + 1]                     f = floor(p[j]), u = p[j] - f; not scaled
+//   gate[t] = 1 / (1 + e^-score(i, t))                   of the scaled scores
+//   p[j] = gate[j] + ... + gate[i], at most P - 1        the query's own token counts
+//   score(i, j) += (1 - u) q·e[f] + u q·e[f + 1]         f = floor(p[j]), u = p[j] - f; not scaled
 //   e: blk.N.attn_cope.weight [P, head_dim], one table for all heads of a layer, or attn_cope.weight
 // Walking back from the newest key, p grows by at most 1 a key: two products of q with rows of e are kept, and the next
-// one is made when p passes a whole number. Positions are never read, only the order of the row. Spec
-// cope[:positions=auto]           auto: as many as the table has rows Acts on  scores, of a row as a whole. Has no last
-// position.
+// one is made when p passes a whole number. Positions are never read, only the order of the row.
+// Spec     cope[:positions=auto]           auto: as many as the table has rows
+// Acts on  scores, of a row as a whole. Has no last position.
 #include <algorithm>
 #include <cmath>
 

@@ -6,12 +6,10 @@
 //   key at j mod s; query of position i, s: chunk, c: limit
 //   same chunk (view 0): i mod s;  the chunk before (view 1): min(i mod s + s, c - 1);  earlier ones (view 2): c - 1
 // So the first c - s queries of a chunk see the chunk before at true distances, and no distance exceeds c - 1. The
-// authors' code, and vLLM's, caps at c in the last two: top=limit. Spec     rope:...;with=dca[:chunk=(3/4 of the
-// trained length),limit=(the trained length),top=limit-1|limit]
-//          The authors' code for a model of 4096: chunk=2816,limit=3072,top=limit
-// Acts on  q in three views, k in one: the cache holds what it always does. Depends on where the text starts: chunks
-// are
-//          counted from position 0.
+// authors' code, and vLLM's, caps at c in the last two, top=limit, and has chunk=2816,limit=3072 for a model of 4096.
+// Spec     rope:...;with=dca[:chunk=(3/4 of the trained length),limit=(the trained length),top=limit-1|limit]
+// Acts on  q in three views, k in one: the cache holds what it always does. Chunks are counted from position 0: it
+//          counts where a text starts.
 #include <algorithm>
 
 #include "position/modifier.h"

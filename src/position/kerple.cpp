@@ -1,12 +1,13 @@
 // kerple: each score loses a penalty that grows with the logarithm of the distance, or with a power of it, at two
-// trained rates per head. Chi, Fan, Ramadge, Rudnicky, "KERPLE: Kernelized Relative Positional Embedding for Length
-// Extrapolation", 2022, section 4 (arXiv:2205.09921), and its authors' code.
+// trained rates per head.
+// Chi, Fan, Ramadge, Rudnicky, "KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation", 2022,
+// section 4 (arXiv:2205.09921), and its authors' code.
 //
 //   kernel=log      score(i, j) -= r1[h] ln(1 + r2[h] n)      n = i - j; not scaled
 //   kernel=power    score(i, j) -= r1[h] n^r2[h]              r2 at most 2
 //   r1, r2: the rows of blk.N.attn_kerple.weight [2, H], or of attn_kerple.weight for all layers, all above 0
 // In the authors' files bias_p is r1 and bias_a is r2 under log, the other way round under power, and their code raises
-// both to 0.01 at least (and the exponent lowers to 2) before use.
+// both to 0.01 at least (and lowers the exponent to 2) before use.
 // Spec     kerple[:kernel=log|power]
 // Acts on  scores. Has no last position.
 #include <algorithm>

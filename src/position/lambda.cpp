@@ -4,9 +4,10 @@
 //
 //   i - j < W: as SPEC has it;  i - j >= W: seen when j < G, at distance W whatever j is      G: first, W: window
 // In two views: near (0); far (1), the query at W and the key at 0. The authors' optional choice of some keys between,
-// by their scores, is left out. Spec     SPEC;with=lambda[:first=10,window=(the trained length)] Acts on  which keys
-// are seen, and where SPEC sees the first ones stand. The cache holds a second, unturned copy of the
-//          first G keys; the rest of that copy is never written, so it takes no memory.
+// by their scores, is left out.
+// Spec     SPEC;with=lambda[:first=10,window=(the trained length)]
+// Acts on  which keys are seen, and where SPEC sees the first ones stand. The cache holds every key twice, but of the
+//          second, unturned copy only the first G are ever read.
 #include <algorithm>
 
 #include "position/modifier.h"

@@ -1,6 +1,6 @@
 // logn: past the trained length every query grows with the logarithm of its position, so that attention stays as sharp
-// as it was while the keys get more. Su, "log n scaling", 2021 (kexue.fm/archives/8823); the code of Qwen 1 and of
-// ReRoPE.
+// as it was while the keys get more.
+// Su, "log n scaling", 2021 (kexue.fm/archives/8823); the code of Qwen 1 and of ReRoPE.
 //
 //   q *= max(1, ln(p + 1) / ln L)          p: the query's position from 0; L: length
 // Spec     SPEC;with=logn[:length=(trained length)]

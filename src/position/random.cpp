@@ -5,9 +5,9 @@
 //
 //   SPEC sees map[p] for p, for queries and keys alike             map: `length` numbers below `range`, ascending
 // The draw is by selection: t = 0, 1, ... is taken when (range - t) u < length - taken, u the next number below 1 of
-// splitmix64 from `seed` (its upper 53 bits). So it depends on these three numbers and nothing else, for the whole
-// session. Spec     SPEC;with=random[:range=2048,seed=0,length=(the session's)] Acts on  the positions that SPEC gets.
-// Distances are no longer numbers of tokens.
+// splitmix64 from `seed` (its upper 53 bits). It depends on these three numbers and holds for the whole session.
+// Spec     SPEC;with=random[:range=2048,seed=0,length=(the session's)]
+// Acts on  the positions that SPEC gets. Distances are no longer numbers of tokens.
 #include <algorithm>
 
 #include "position/modifier.h"

@@ -1,12 +1,12 @@
 // rerope: keys up to a window back stand where rope puts them; all farther ones stand at the window's edge, so no
-// distance is larger than those that a model was trained on. Su, "ReRoPE", 2023 (kexue.fm/archives/9708), and his code.
+// distance is larger than those that a model was trained on.
+// Su, "ReRoPE", 2023 (kexue.fm/archives/9708), and his code.
 //
 //   distance(i, j) = min(i - j, window)
 //   near (view 0): query at i, key at j; far (view 1): query at `window`, key at 0
 // His code also scales queries with length=4096: rope;with=rerope:window=512;with=logn:length=4096.
 // Spec     rope:...;with=rerope[:window=(half the trained length)]
-// Acts on  q and k in two views: the cache holds every key twice. No distance is new to the model, however long the
-// text.
+// Acts on  q and k in two views: the cache holds every key twice. For texts of any length.
 #include <algorithm>
 
 #include "position/modifier.h"

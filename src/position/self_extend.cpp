@@ -1,15 +1,15 @@
 // self_extend: keys up to a window back stand where rope puts them; farther back, neighbours of a group share a
-// position. Jin et al., "LLM Maybe LongLM: Self-Extend LLM Context Window Without Tuning", 2024, section 3
-// (arXiv:2401.01325), and their code.
+// position.
+// Jin et al., "LLM Maybe LongLM: Self-Extend LLM Context Window Without Tuning", 2024, section 3 (arXiv:2401.01325),
+// and their code.
 //
 //   near (view 0): query at i, key at j; far (view 1): query at floor(i/G) + W - floor(W/G), key at floor(j/G)
 //   W: window, G: group. At the window's edge the distance is W, or W + 1 where a group ends there, and never falls.
 // Their prefill divides W / G as a real number where their decoding rounds it down; both are the same when G divides W,
-// and here it is always rounded down. Spec     rope:...;with=self_extend[:window=(a quarter of the trained
-// length),group=4] Acts on  q and k in two views: the cache holds every key twice. Distances stay below the trained
-// length L up to
-//          W + G (L - W) tokens where G divides W. Depends on where the text starts: groups are counted from position
-//          0.
+// and here it is always rounded down.
+// Spec     rope:...;with=self_extend[:window=(a quarter of the trained length),group=4]
+// Acts on  q and k in two views: the cache holds every key twice. Distances stay below the trained length L up to
+//          W + G (L - W) tokens where G divides W. Groups are counted from position 0: it counts where a text starts.
 #include <algorithm>
 
 #include "position/modifier.h"

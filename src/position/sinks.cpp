@@ -4,10 +4,11 @@
 // their code.
 //
 //   key j seen by query i when j < S or i - j < W            S: first, W: window, the query itself counted
-//   positions as in a cache of S + W keys: sinks stand at j, the query at min(i, S + W - 1), so near distances are true
+//   positions as in a cache of S + W keys: sinks stand at j, the query at min(i, S + W - 1); near distances are true
 // In two views of q: near (0) and, once keys are left out, for the sinks (1). Keys are scored as they were cached; what
-// no row sees is never multiplied. It keeps a model going; it does not lengthen its memory. Spec
-// SPEC;with=sinks[:first=4,window=512] Acts on  which keys are seen, and where SPEC sees the sinks stand.
+// no row of a tile sees is never multiplied. It keeps a model going; it does not lengthen its memory.
+// Spec     SPEC;with=sinks[:first=4,window=512]
+// Acts on  which keys are seen, and where SPEC sees the sinks stand.
 #include <algorithm>
 
 #include "position/modifier.h"

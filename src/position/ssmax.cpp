@@ -4,8 +4,9 @@
 //
 //   q *= s[h] ln N          N = p + 1, the keys up to the query's own; h: query head
 //   s: blk.N.attn_ssmax.weight [H], or attn_ssmax.weight for all layers; or one number, s=
-// Multiplied, not subtracted from the scores: that would change nothing. The first row sees one key, and its query is
-// 0. Spec     SPEC;with=ssmax[:s=auto]      auto: the model's tensor Acts on  q, after what SPEC does to it.
+// Multiplied, not subtracted from the scores: that would change nothing. The first row sees one key; its query is 0.
+// Spec     SPEC;with=ssmax[:s=auto]      auto: the model's tensor
+// Acts on  q, after what SPEC does to it.
 #include <cmath>
 
 #include "position/modifier.h"

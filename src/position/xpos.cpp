@@ -1,12 +1,12 @@
 // xpos: rope, and every pair of a query grows with its position while that of a key shrinks by as much, so that scores
-// fall with the distance, fast pairs sooner than slow ones. Sun et al., "A Length-Extrapolatable Transformer", 2022,
-// section 3.2 (arXiv:2212.10554), and its authors' torchscale.
+// fall with the distance, fast pairs sooner than slow ones.
+// Sun et al., "A Length-Extrapolatable Transformer", 2022, section 3.2 (arXiv:2212.10554), and its authors' torchscale.
 //
 //   z[m] = (2m/D + gamma) / (1 + gamma)                              m = 0 .. D/2 - 1, D = head_dim
 //   q: rope's turn, then pair m times z[m]^((p - c) / base); k: the same with the exponent's sign turned
 //   so score(i, j) = sum over m of z[m]^((i - j) / base) times rope's part: c, the centre, drops out
-// The factors explode far from c: keys grow up to 1 / z[0]^((length - c) / base), which a float holds for some 36000
-// positions. c=auto is half of the session's length, so that they part evenly.
+// The factors explode far from c: keys grow up to 1 / z[0]^((p - c) / base), and the last position is where that would
+// come near what a float holds. c=auto is half of the session's length, so that they part evenly.
 // Spec     xpos[:theta=10000,pairing=interleaved|half,gamma=0.4,base=512,center=auto]
 // Acts on  q and k. Needs no tensors. Angles and factors are computed in double.
 #include <algorithm>
