@@ -8,10 +8,10 @@
 #include "ordinal/error.h"
 
 namespace ordinal {
-namespace {
 
 TokenLogprob logprob_of(std::span<const float> logits, TokenId id, int64_t n_best) {
   TokenLogprob result{id, log_probability(logits, id), {}};
+  if (n_best == 0) return result;
   std::vector<TokenId> order(logits.size());
   std::iota(order.begin(), order.end(), 0);
   const auto end = order.begin() + std::min<ptrdiff_t>(n_best, static_cast<ptrdiff_t>(order.size()));
@@ -24,8 +24,6 @@ TokenLogprob logprob_of(std::span<const float> logits, TokenId id, int64_t n_bes
     result.best.emplace_back(*best, result.logprob + (static_cast<double>(logits[static_cast<size_t>(*best)]) - drawn));
   return result;
 }
-
-}  // namespace
 
 double ms_since(GenerateClock::time_point start) {
   return std::chrono::duration<double, std::milli>(GenerateClock::now() - start).count();
@@ -73,7 +71,10 @@ void Continuation::start(Session* session, GenerateClock::time_point prompt_end)
 void Continuation::draw(std::span<const float> logits) {
   const TokenId id = sampler_.sample(logits);
   result_.ids.push_back(id);
-  if (run_.options.logprobs >= 0) result_.logprobs.push_back(logprob_of(logits, id, run_.options.logprobs));
+  if (run_.options.logprobs >= 0) {
+    result_.logprobs.push_back(logprob_of(logits, id, run_.options.logprobs));
+    if (run_.events.logprob) run_.events.logprob(index_, result_.logprobs.back());
+  }
   if (run_.events.token) run_.events.token(index_, id);
 
   const std::vector<TokenId>& ends = session_->model().config().eos_ids;

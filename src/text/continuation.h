@@ -16,6 +16,9 @@ namespace ordinal {
 using GenerateClock = std::chrono::steady_clock;
 double ms_since(GenerateClock::time_point start);
 
+// What `logits` held of a token, and the `n_best` that they hold likeliest.
+TokenLogprob logprob_of(std::span<const float> logits, TokenId id, int64_t n_best);
+
 // What one call of generate() is given. The parts must outlive it.
 struct GenerateRun {
   const Tokenizer* tokenizer;

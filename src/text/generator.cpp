@@ -33,9 +33,13 @@ void check_generate_options(const GenerateOptions& options, int64_t vocab_size) 
   at_least("the number of samples", options.samples, 1);
   at_least("the number of tokens to keep", options.keep, 0);
   at_least("the number of tokens to draft", options.draft_tokens, 0);
-  if (options.logprobs < -1 || options.logprobs > vocab_size)
-    throw Error("the number of log-probabilities is out of range",
-                "0 to the vocabulary's " + std::to_string(vocab_size), std::to_string(options.logprobs));
+  at_least("the context", options.context, 0);
+  for (const int64_t count : {options.logprobs, options.prompt_logprobs})
+    if (count < -1 || count > vocab_size)
+      throw Error("the number of log-probabilities is out of range",
+                  "0 to the vocabulary's " + std::to_string(vocab_size), std::to_string(count));
+  if (options.prompt_logprobs >= 0 && options.overflow == Overflow::slide)
+    throw Error("a prompt that may be cut has no log-probabilities", "a context that does not slide", "both");
 }
 
 std::vector<Generation> generate(Session& session, const Tokenizer* tokenizer, std::span<const TokenId> prompt,

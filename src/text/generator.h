@@ -32,8 +32,12 @@ struct GenerateOptions {
   std::vector<std::string> stop;  // end the text before the first of these; they may span tokens
   bool ignore_eos = false;        // go on after an end token
   Overflow overflow = Overflow::stop;
-  int64_t keep = 0;          // tokens that always stay when sliding
-  int64_t logprobs = -1;     // record the log-probability of each new token and this many of the best; -1: nothing
+  int64_t keep = 0;       // tokens that always stay when sliding
+  int64_t context = 0;    // most tokens held, in place of as many as the session can; 0: those
+  int64_t logprobs = -1;  // record the log-probability of each new token and this many of the best; -1: nothing
+  // The same of each token of the prompt but the first, which nothing precedes. The whole prompt is evaluated for it,
+  // whatever a cache holds.
+  int64_t prompt_logprobs = -1;
   int64_t draft_tokens = 0;  // guess as many tokens and check them in one pass (draft.h); changes no result; 0: none
 };
 
@@ -59,7 +63,8 @@ struct Generation {
   std::vector<TokenId> ids;  // every token drawn, an end token and those of a stop string included
   std::string text;          // exact bytes, without end token and stop string; empty without a tokenizer
   Finish finish = Finish::length;
-  std::vector<TokenLogprob> logprobs;  // one an id, where asked for
+  std::vector<TokenLogprob> logprobs;         // one an id, where asked for
+  std::vector<TokenLogprob> prompt_logprobs;  // one a token of the prompt from the second on, where asked for
   GenerateTimings timings;
 };
 
@@ -67,6 +72,7 @@ struct Generation {
 struct GenerateEvents {
   std::function<void(int64_t done, int64_t total)> prompt;                   // tokens of the prompt evaluated
   std::function<void(int64_t sample, TokenId id)> token;                     // a token was drawn
+  std::function<void(int64_t sample, const TokenLogprob& logprob)> logprob;  // of that token, where asked for
   std::function<void(int64_t sample, std::string_view text)> text;           // whole characters, but for a last one cut
   std::function<void(int64_t sample, int64_t kept, int64_t dropped)> slide;  // the context was full; tokens of it
   std::function<void(int64_t sample, const Generation& result)> finished;    // in order of `sample`

@@ -27,19 +27,19 @@ bool is_cancelled(const GenerateRequest& request) {
   return request.events.cancel != nullptr && request.events.cancel->load(std::memory_order_relaxed);
 }
 
-std::shared_ptr<const PositionScheme> scheme_for(const GenerateRequest& request, const Session& session) {
-  const int64_t positions = session.options().first_position + session.capacity();
-  return session.model().make_scheme(request.position, positions);
+// Whether the session's own scheme will not do. Some schemes depend on how long the context is.
+bool needs_own_scheme(const GenerateRequest& request, const Session& session) {
+  return !request.position.empty() || (request.options.context > 0 && request.options.context != session.capacity());
 }
 
-// Tokens that a session of this scheme can hold, beside sessions like this one.
-int64_t capacity_under(const PositionScheme& scheme, const Session& session) {
+// Tokens that a session of this scheme can hold for a request with these options, beside sessions like this one.
+int64_t capacity_under(const PositionScheme& scheme, const Session& session, const GenerateOptions& options) {
   const int64_t first = session.options().first_position, last = scheme.max_positions();
   if (first >= last)
     throw Error("position " + std::to_string(first) + " is past the end of the position scheme " + scheme.spec(),
                 "positions 0 to " + std::to_string(last - 1), "a text that begins at " + std::to_string(first),
                 "a position scheme without an end: none");
-  return std::min(session.capacity(), last - first);
+  return std::min(options.context > 0 ? options.context : session.capacity(), last - first);
 }
 
 void check_request_under(const GenerateRequest& request, const PositionScheme& scheme, const Session& session,
@@ -54,7 +54,21 @@ void check_request_under(const GenerateRequest& request, const PositionScheme& s
   for (const TokenId id : request.prompt)
     if (id < 0 || id >= vocab_size)
       throw Error("a token id is outside the vocabulary", "0 to " + std::to_string(vocab_size - 1), std::to_string(id));
-  fitting(request.prompt, capacity_under(scheme, session), request.options);
+  fitting(request.prompt, capacity_under(scheme, session, request.options), request.options);
+}
+
+// A timeline that a cache belongs to: keys of another scheme, or of one made for another length, are other keys.
+struct Timeline {
+  std::string scheme;  // canonical spec: equal ones share their caches
+  int64_t capacity = 0;
+
+  bool operator==(const Timeline&) const = default;
+};
+
+// Rows of logits that a pass may give for prompts that are scored: memory, bounded also for large vocabularies.
+int64_t most_scored_rows(int64_t vocab_size) {
+  constexpr int64_t kBytes = int64_t{16} << 20;
+  return std::max<int64_t>(16, kBytes / (vocab_size * static_cast<int64_t>(sizeof(float))));
 }
 
 }  // namespace
@@ -73,16 +87,19 @@ class Scheduler::Slot {
   bool reading() const { return !free() && (!started_ || pending() > 1); }
   const GenerateRequest& request() const { return *request_; }
   const Session* session() const { return session_; }
-  bool is_under(const std::string& scheme) const { return session_ != nullptr && session_->scheme().spec() == scheme; }
+  bool is_on(const Timeline& timeline) const {
+    return session_ != nullptr && timeline == Timeline{session_->scheme().spec(), session_->capacity()};
+  }
+  int64_t held() const { return session_ != nullptr ? session_->length() : 0; }
   int64_t since() const { return since_; }  // when its request joined, or the last one left
 
   // How much of the beginning of `tokens` the cache holds now, and how much it will when its prompt is evaluated;
-  // nothing for another scheme.
-  int64_t holds(std::span<const TokenId> tokens, const std::string& scheme) const {
-    return std::min(will_hold(tokens, scheme), held());
+  // nothing on another timeline.
+  int64_t holds(std::span<const TokenId> tokens, const Timeline& timeline) const {
+    return std::min(will_hold(tokens, timeline), held());
   }
-  int64_t will_hold(std::span<const TokenId> tokens, const std::string& scheme) const {
-    return continuation_ != nullptr && is_under(scheme) ? common_prefix(continuation_->context(), tokens) : 0;
+  int64_t will_hold(std::span<const TokenId> tokens, const Timeline& timeline) const {
+    return continuation_ != nullptr && is_on(timeline) ? common_prefix(continuation_->context(), tokens) : 0;
   }
 
   // Works in a session of its own, or in one that it is lent.
@@ -126,6 +143,9 @@ class Scheduler::Slot {
     tokens_.insert(tokens_.end(), draft.begin(), draft.end());
   }
 
+  // Whether every token of what is read in this pass is to have logits.
+  bool scores() const { return !started_ && request_->options.prompt_logprobs >= 0; }
+
   // What to evaluate in this pass: `room` tokens at most of what is to be read.
   Session::Part part(int64_t room) {
     reads_ = reading();
@@ -133,7 +153,7 @@ class Scheduler::Slot {
     const auto rest = continuation_->context().subspan(static_cast<size_t>(held()));
     const auto count = std::min(rest.size(), static_cast<size_t>(room));
     if (!started_) continuation_->result().timings.prefill_tokens += static_cast<int64_t>(count);
-    return {session_, rest.first(count)};
+    return {session_, rest.first(count), scores() ? static_cast<int64_t>(count) : 1};
   }
 
   // Takes the logits that the part wanted; those within a text that is being read are of no use.
@@ -145,6 +165,7 @@ class Scheduler::Slot {
       if (lookup_) lookup_->learn(std::ssize(draft), accepted);
       return;
     }
+    if (scores()) score(logits);
     if (!started_ && request_->events.prompt) request_->events.prompt(held(), std::ssize(continuation_->context()));
     if (pending() > 0) return;
     if (!started_) {
@@ -165,7 +186,20 @@ class Scheduler::Slot {
   const Generation& result() const { return continuation_->result(); }
 
  private:
-  int64_t held() const { return session_ != nullptr ? session_->length() : 0; }
+  // Each row of logits is a prediction of the token after its own; the last one's may be a token not yet drawn.
+  void score(std::span<const std::span<const float>> logits) {
+    const auto context = continuation_->context();
+    const auto first = static_cast<size_t>(held()) - logits.size() + 1;
+    std::vector<TokenLogprob>& scored = continuation_->result().prompt_logprobs;
+    const size_t count = std::min(logits.size(), context.size() - first);
+    scored.resize(scored.size() + count);
+    parallel_for(session_->options().n_threads, static_cast<int64_t>(count), [&](int64_t i, int) {
+      const auto row = static_cast<size_t>(i);
+      scored[scored.size() - count + row] =
+          logprob_of(logits[row], context[first + row], request_->options.prompt_logprobs);
+    });
+  }
+
   int64_t pending() const { return std::ssize(continuation_->context()) - held(); }
 
   std::optional<Session> own_;
@@ -181,11 +215,18 @@ class Scheduler::Slot {
   GenerateClock::time_point joined_;
 };
 
+std::shared_ptr<const PositionScheme> own_scheme(const GenerateRequest& request, const Session& session) {
+  const SessionOptions& options = session.options();
+  if (request.scheme != nullptr || !needs_own_scheme(request, session)) return request.scheme;
+  if (request.position.empty() && options.scheme != nullptr) return options.scheme;
+  const int64_t context = request.options.context > 0 ? request.options.context : session.capacity();
+  return session.model().make_scheme(request.position.empty() ? options.position : request.position,
+                                     options.first_position + context);
+}
+
 void check_request(const GenerateRequest& request, const Session& session, const Tokenizer* tokenizer) {
-  if (request.position.empty())
-    check_request_under(request, session.scheme(), session, tokenizer);
-  else
-    check_request_under(request, *scheme_for(request, session), session, tokenizer);
+  const auto scheme = own_scheme(request, session);
+  check_request_under(request, scheme != nullptr ? *scheme : session.scheme(), session, tokenizer);
 }
 
 Scheduler::Scheduler(Session& session, const Tokenizer* tokenizer, int64_t parallel)
@@ -201,13 +242,19 @@ int64_t Scheduler::at_work() const {
   return std::ranges::count_if(slots_, [](const auto& slot) { return !slot->free(); });
 }
 
+int64_t Scheduler::tokens_held() const {
+  int64_t tokens = 0;
+  for (const auto& slot : slots_) tokens += slot->held();
+  return tokens;
+}
+
 void Scheduler::submit(GenerateRequest request) {
-  std::shared_ptr<const PositionScheme> scheme;
-  if (!request.position.empty()) {
+  std::shared_ptr<const PositionScheme> scheme = request.scheme;
+  if (scheme == nullptr && needs_own_scheme(request, base_)) {
     std::erase_if(schemes_, [](const auto& known) { return known.second.expired(); });
-    std::weak_ptr<const PositionScheme>& known = schemes_[request.position];
+    std::weak_ptr<const PositionScheme>& known = schemes_[{request.position, request.options.context}];
     scheme = known.lock();
-    if (scheme == nullptr) known = scheme = scheme_for(request, base_);
+    if (scheme == nullptr) known = scheme = own_scheme(request, base_);
   }
   check_request_under(request, scheme != nullptr ? *scheme : base_.scheme(), base_, tokenizer_);
   auto owned = std::make_unique<GenerateRequest>(std::move(request));
@@ -215,6 +262,12 @@ void Scheduler::submit(GenerateRequest request) {
 }
 
 void Scheduler::cancel(int64_t id) { cancelled_.push_back(id); }
+
+void Scheduler::cancel_all() {
+  for (const auto& slot : slots_)
+    if (!slot->free()) cancel(slot->request().id);
+  for (const auto& waiting : queue_) cancel(waiting->request->id);
+}
 
 void Scheduler::run() {
   with_threads(base_.options().n_threads, [&] {
@@ -264,22 +317,23 @@ bool Scheduler::join_next() {
   if (!may_add && at_work() == parallel_) return false;
   const Waiting& next = *queue_.front();
   const PositionScheme& scheme = next.scheme != nullptr ? *next.scheme : base_.scheme();
-  const std::string spec = scheme.spec();  // canonical: equal ones share their caches
+  const GenerateOptions& options = next.request->options;
+  const Timeline timeline{scheme.spec(), capacity_under(scheme, base_, options)};
   int64_t dropped = 0;
-  std::vector<TokenId> context =
-      fitting(next.request->prompt, capacity_under(scheme, base_), next.request->options, &dropped);
-  const auto usable = std::span<const TokenId>(context).first(context.size() - 1);  // the last gives the logits
+  std::vector<TokenId> context = fitting(next.request->prompt, timeline.capacity, options, &dropped);
+  // The last token gives the logits; where all are to give theirs, all are evaluated.
+  const auto usable = std::span<const TokenId>(context).first(options.prompt_logprobs >= 0 ? 0 : context.size() - 1);
 
   Slot* slot = nullptr;  // to fill
   int64_t shared = 0, soon = 0;
   const Session* source = nullptr;  // holds so many of the context's first tokens
   for (const auto& other : slots_) {
-    const int64_t length = other->holds(usable, spec);
+    const int64_t length = other->holds(usable, timeline);
     if (length > shared) {
       shared = length;
       source = other->session();
     }
-    if (other->reading()) soon = std::max(soon, other->will_hold(usable, spec));
+    if (other->reading()) soon = std::max(soon, other->will_hold(usable, timeline));
   }
   if (is_worth(soon - shared, std::ssize(context) - shared)) return false;
 
@@ -287,7 +341,7 @@ bool Scheduler::join_next() {
   int64_t most = 0;
   for (const auto& other : slots_) {
     if (!other->free()) continue;
-    const int64_t length = other->holds(usable, spec), value = is_worth(length, std::ssize(usable)) ? length : 0;
+    const int64_t length = other->holds(usable, timeline), value = is_worth(length, std::ssize(usable)) ? length : 0;
     if (slot != nullptr && (value < most || (value == most && other->since() >= slot->since()))) continue;
     slot = other.get();
     most = value;
@@ -302,12 +356,13 @@ void Scheduler::join(Slot& slot, const Session* source, int64_t shared, std::vec
   queue_.pop_front();
   try {
     const PositionScheme& scheme = next.scheme != nullptr ? *next.scheme : base_.scheme();
-    if (!slot.is_under(scheme.spec())) {
-      if (scheme.spec() == base_.scheme().spec() && !is_lent()) {
+    const Timeline timeline{scheme.spec(), capacity_under(scheme, base_, next.request->options)};
+    if (!slot.is_on(timeline)) {
+      if (timeline == Timeline{base_.scheme().spec(), base_.capacity()} && !is_lent()) {
         slot.use_lent(base_);
       } else {
         SessionOptions options = base_.options();
-        options.capacity = capacity_under(scheme, base_);
+        options.capacity = timeline.capacity;
         if (next.scheme != nullptr) {
           options.position = "native";
           options.scheme = next.scheme;
@@ -342,15 +397,18 @@ void Scheduler::pass() {
   }
   std::ranges::sort(live, {}, [](const Slot* slot) { return std::pair(slot->reading(), slot->since()); });
   std::vector<Session::Part> parts;
-  int64_t room = base_.options().chunk;
+  int64_t room = base_.options().chunk, scored_room = most_scored_rows(base_.model().config().vocab_size);
   bool none_reads = true;  // yet; the first always gets on
   for (Slot* slot : live) {
+    const bool scores = slot->scores();
+    const int64_t own_room = scores ? std::min(room, scored_room) : room;
     if (slot->reading()) {
-      if (room <= 0 && !none_reads) break;
+      if (own_room <= 0 && !none_reads) break;
       none_reads = false;
     }
-    parts.push_back(slot->part(std::max<int64_t>(room, 1)));
+    parts.push_back(slot->part(std::max<int64_t>(own_room, 1)));
     room -= std::ssize(parts.back().tokens);
+    if (scores) scored_room -= std::ssize(parts.back().tokens);
   }
   live.resize(parts.size());
   if (parts.empty()) return;

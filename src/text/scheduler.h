@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "text/generator.h"
@@ -19,8 +20,9 @@ namespace ordinal {
 // One text to be continued.
 struct GenerateRequest {
   std::vector<TokenId> prompt;
-  GenerateOptions options;    // one sample
-  std::string position = {};  // spec of a scheme; empty: that of the scheduler's session
+  GenerateOptions options;                            // one sample
+  std::string position = {};                          // spec of a scheme; empty: that of the scheduler's session
+  std::shared_ptr<const PositionScheme> scheme = {};  // own_scheme() of this request, where it has been made already
 
   // What happens to it, told within step(). `sample` is `id` for all of them. Events may submit and cancel, not step.
   // A request ends with one call of `finished`, also when it was cancelled, or with one of `failed`.
@@ -28,6 +30,10 @@ struct GenerateRequest {
   std::function<void(std::exception_ptr error)> failed = {};  // see Scheduler::step
   int64_t id = 0;                                             // the caller's
 };
+
+// The scheme of a request beside sessions like this one; null when the session's own will do. Throws Error for a spec
+// that does not fit the model.
+std::shared_ptr<const PositionScheme> own_scheme(const GenerateRequest& request, const Session& session);
 
 // Throws Error for a request that could not be answered beside sessions like this one.
 void check_request(const GenerateRequest& request, const Session& session, const Tokenizer* tokenizer);
@@ -56,6 +62,7 @@ class Scheduler {
 
   // Ends requests of this id before the next pass; they finish as Finish::interrupted, with what they have.
   void cancel(int64_t id);
+  void cancel_all();
 
   // Ends what is cancelled, lets requests join, and evaluates one pass. Returns whether anything is left to do.
   // An error that belongs to one request (its events threw, no token is left to draw) ends that request alone and is
@@ -68,6 +75,7 @@ class Scheduler {
 
   int64_t waiting() const { return std::ssize(queue_); }
   int64_t at_work() const;
+  int64_t tokens_held() const;  // in caches, those of free slots too
 
  private:
   class Slot;
@@ -86,7 +94,8 @@ class Scheduler {
   const int64_t parallel_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::deque<std::unique_ptr<Waiting>> queue_;
-  std::map<std::string, std::weak_ptr<const PositionScheme>, std::less<>> schemes_;  // of requests, by spec
+  // Of requests, by spec and context.
+  std::map<std::pair<std::string, int64_t>, std::weak_ptr<const PositionScheme>> schemes_;
   std::vector<int64_t> cancelled_;
   std::exception_ptr untold_;  // an error whose request has no `failed`
   int64_t clock_ = 0;          // counts requests that joined or left, so that they have an order
