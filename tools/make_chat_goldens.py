@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # Writes tests/goldens/chat_templates.json: chat templates as checkpoints carry them, shortened where that changes nothing
-# for one message, and what transformers' apply_chat_template makes of them. Run: pip install transformers jinja2;
+# for the messages below, and what transformers' apply_chat_template makes of them. Run: pip install transformers jinja2;
 # tools/make_chat_goldens.py
 import json
 import pathlib
 
+import jinja2
 import transformers
 from transformers.utils.chat_template_utils import render_jinja_template
 
@@ -35,7 +36,7 @@ QWEN25 = """{%- if tools %}
     {%- endif %}
 {%- endif %}
 {%- for message in messages %}
-    {%- if (message.role == "user") or (message.role == "system" and not loop.first) %}
+    {%- if (message.role == "user") or (message.role == "system" and not loop.first) or (message.role == "assistant") %}
         {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>' + '\\n' }}
     {%- endif %}
 {%- endfor %}
@@ -47,7 +48,7 @@ QWEN3 = """{%- if messages[0].role == 'system' %}
     {{- '<|im_start|>system\\n' + messages[0].content + '<|im_end|>\\n' }}
 {%- endif %}
 {%- for message in messages %}
-    {%- if (message.role == "user") or (message.role == "system" and not loop.first) %}
+    {%- if (message.role == "user") or (message.role == "system" and not loop.first) or (message.role == "assistant") %}
         {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>' + '\\n' }}
     {%- endif %}
 {%- endfor %}
@@ -146,17 +147,37 @@ UNKNOWN = [
 MESSAGES = ["Hello", "  two  lines\n and blanks \n"]
 
 
-def rendered(template, message):
-    texts, _ = render_jinja_template([[{"role": "user", "content": message}]], chat_template=template,
-                                     add_generation_prompt=True, bos_token="<s>", eos_token="</s>")
+CONVERSATIONS = [
+    [("system", " Be brief. "), ("user", " Hello ")],
+    [("user", "Hello"), ("assistant", " Good day. "), ("user", "And now?\n")],
+    [("system", "Be brief."), ("user", "Hello"), ("assistant", "Good day."), ("user", "And now?"), ("assistant", "Yes."),
+     ("user", "So?")],
+]
+
+
+def rendered(template, *messages):
+    """The text, or None where the template takes no such conversation."""
+    conversation = [{"role": role, "content": content} for role, content in messages]
+    try:
+        texts, _ = render_jinja_template([conversation], chat_template=template, add_generation_prompt=True,
+                                         bos_token="<s>", eos_token="</s>")
+    except jinja2.exceptions.TemplateError:
+        return None
     return texts[0]
+
+
+def of_conversation(name, template, messages):
+    # Templates without a word for system messages pass them over in silence; ours say so.
+    silent = name.startswith("mistral") and messages[0][0] == "system"
+    return {"messages": messages, "text": None if silent else rendered(template, *messages)}
 
 
 def main():
     rows = [{"name": name, "template": template,
-             "cases": [{"message": message, "text": rendered(template, message)} for message in MESSAGES]}
+             "cases": [{"message": message, "text": rendered(template, ("user", message))} for message in MESSAGES],
+             "conversations": [of_conversation(name, template, messages) for messages in CONVERSATIONS]}
             for name, templates in KNOWN.items() for template in templates]
-    rows += [{"name": "", "template": template, "cases": []} for template in UNKNOWN]
+    rows += [{"name": "", "template": template, "cases": [], "conversations": []} for template in UNKNOWN]
     path = GOLDENS / "chat_templates.json"
     body = ",\n".join(json.dumps(row, ensure_ascii=True) for row in rows)
     path.write_text(f'{{"made_by": "tools/make_chat_goldens.py, transformers {transformers.__version__}",\n"templates": [\n{body}]}}\n')

@@ -13,7 +13,7 @@ using namespace ordinal;
 
 namespace {
 
-constexpr int64_t kVocab = 77, kTrained = 64;
+constexpr int64_t kScoredIds = 77, kTrained = 64;
 
 const std::shared_ptr<const Model>& scored_model() {
   static const std::shared_ptr<const Model> made = [] {
@@ -28,14 +28,14 @@ const std::shared_ptr<const Model>& scored_model() {
 }
 
 const test::Letters& alphabet() {
-  static const test::Letters made(kVocab, 5);
+  static const test::Letters made(kScoredIds, 5);
   return made;
 }
 
 GenerateRequest wanted(int64_t id, int64_t prompt, int64_t n) {
   GenerateRequest request;
   request.id = id;
-  request.prompt = test::random_ids(static_cast<uint64_t>(900 + id), prompt, kVocab);
+  request.prompt = test::random_ids(static_cast<uint64_t>(900 + id), prompt, kScoredIds);
   request.options.max_new_tokens = n;
   request.options.ignore_eos = true;
   request.options.sampler.seed = static_cast<uint64_t>(id);
@@ -52,7 +52,7 @@ std::vector<TokenLogprob> scores_alone(const GenerateRequest& request) {
     if (row + 1 == std::ssize(request.prompt)) return;
     const TokenId next = request.prompt[static_cast<size_t>(row) + 1];
     TokenLogprob& score = scores.emplace_back(TokenLogprob{next, log_probability(logits, next), {}});
-    for (TokenId id = 0; id < kVocab; ++id) score.best.emplace_back(id, log_probability(logits, id));
+    for (TokenId id = 0; id < kScoredIds; ++id) score.best.emplace_back(id, log_probability(logits, id));
     std::ranges::stable_sort(score.best, [](const auto& a, const auto& b) { return a.second > b.second; });
     score.best.resize(static_cast<size_t>(request.options.prompt_logprobs));
   });
@@ -159,7 +159,7 @@ TEST_CASE("scheduler: a context that cannot be, or a scored prompt that may be c
   request.options.context = -1;
   CHECK(test::mentions(test::error_of([&] { scheduler.submit(request); }), {"the context is out of range"}));
   request.options.context = 0;
-  request.options.prompt_logprobs = kVocab + 1;
+  request.options.prompt_logprobs = kScoredIds + 1;
   CHECK(test::mentions(test::error_of([&] { scheduler.submit(request); }), {"log-probabilities"}));
   request.options.prompt_logprobs = 0;
   request.options.overflow = Overflow::slide;
