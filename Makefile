@@ -66,11 +66,21 @@ endif
 ALL_FLAGS = $(FLAGS) $(WARN) $(flags_$(config)) $(EXTRA_FLAGS)
 
 headers := $(wildcard include/ordinal/*.h src/*/*.h src/*/*/*.h src/*/*.def)
-lib_sources := $(filter-out src/cli/%,$(wildcard src/*/*.cpp src/*/*/*.cpp))
+lib_sources := $(filter-out src/cli/% src/serve/%,$(wildcard src/*/*.cpp src/*/*/*.cpp))
+serve_sources := $(wildcard src/serve/*.cpp)
 cli_sources := $(wildcard src/cli/*.cpp)
 test_sources := $(wildcard tests/*.cpp tests/*/*.cpp)
+# Debian has the HTTP library as a shared one, and the emulated programs are static.
+ifeq ($(config),arm64)
+serve_sources :=
+cli_sources := $(filter-out src/cli/serve.cpp,$(cli_sources))
+test_sources := $(filter-out tests/serve/%,$(test_sources))
+FLAGS += -DORDINAL_WITHOUT_SERVER
+else
+SERVE_LIBS := -lcpp-httplib
+endif
 fuzz_sources := $(wildcard tools/fuzz/*.cpp)
-all_sources := $(lib_sources) $(cli_sources) $(test_sources)
+all_sources := $(lib_sources) $(serve_sources) $(cli_sources) $(test_sources)
 models := $(wildcard models/*.ordinal)
 # The objects of some sources: one a folder, but for src/kernels, where every file has flags of its own.
 unity ?= $(if $(shell find $(B) -path $(B)/src/kernels -prune -o -path $(B)/unity -prune -o -name '*.o' -print -quit 2>/dev/null),0,1)
@@ -87,7 +97,7 @@ endif
 quietly = $(if $(V),,@echo '  $(firstword $(1)) $@'; )$(1)
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-isa parity real page-check sanitize thread fuzz arm64 example bench bench-peers \
+.PHONY: all demo test test-isa parity real page-check serve-check sanitize thread fuzz arm64 example bench bench-peers \
   lint lint-rules tidy each format golden pictures model study install uninstall packages clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -100,15 +110,24 @@ $(B)/libordinal.a: $(call objects,$(lib_sources))
 	@rm -f $@
 	$(call quietly,$(AR) rcs $@ $^)
 
-$(B)/ordinal: $(call objects,$(cli_sources)) $(B)/libordinal.a
-	$(call quietly,$(CXX) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %libordinal.a,$^) $(LIBS))
+serve_objects = $(if $(serve_sources),$(call objects,$(serve_sources)) $(B)/generated/lab_page.o)
+
+$(B)/ordinal: $(call objects,$(cli_sources)) $(serve_objects) $(B)/libordinal.a
+	$(call quietly,$(CXX) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %libordinal.a,$^) $(LIBS) $(SERVE_LIBS))
+
+build/generated/lab_page.cpp: tools/embed_page.sh $(wildcard src/serve/lab/*)
+	@mkdir -p $(@D)
+	@tools/embed_page.sh src/serve/lab >$@
+$(B)/generated/lab_page.o: build/generated/lab_page.cpp | build/packages/build.ok
+	@mkdir -p $(@D)
+	$(call quietly,$(CXX) $(ALL_FLAGS) -c -o $@ $<)
 
 $(B)/bench_tokenizer: $(B)/tools/bench_tokenizer.o $(B)/libordinal.a
 	$(call quietly,$(CXX) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %libordinal.a,$^) $(LIBS))
 
-$(B)/tests/run: $(call objects,$(test_sources)) $(B)/libordinal.a
+$(B)/tests/run: $(call objects,$(test_sources)) $(serve_objects) $(B)/libordinal.a
 	@mkdir -p $(@D)
-	$(call quietly,$(CXX) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %libordinal.a,$^) $(LIBS))
+	$(call quietly,$(CXX) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %libordinal.a,$^) $(LIBS) $(SERVE_LIBS))
 
 # Each instruction set has one object of its own; nothing else gets such flags (src/kernels/README.md).
 # -O3: the loop bodies are written to be unrolled and vectorised. GCC's sanitizers make minutes of that, for one file.
@@ -146,7 +165,7 @@ build/unity/%.cpp: FORCE
 	@cmp -s $@ $@.new && rm $@.new || mv $@.new $@
 FORCE:
 
--include $(patsubst %.o,%.d,$(call objects,$(lib_sources) $(cli_sources) $(test_sources)) $(call each_object,$(fuzz_sources)))
+-include $(patsubst %.o,%.d,$(call objects,$(all_sources)) $(call each_object,$(fuzz_sources)))
 
 # Building and installing only say which packages are missing; every other target installs them.
 check_only := $(if $(filter-out all install,$(or $(MAKECMDGOALS),all)),,--check)
@@ -178,7 +197,7 @@ sanitize:  ## all tests under the address and undefined-behaviour sanitizers
 
 # First a race that is there on purpose: a sanitizer that does not see it proves nothing.
 # setarch: this sanitizer wants the old, less random memory layout that newer kernels leave.
-sharing := -tc=kernels*,model*,generat*,batch*,scheduler*,compare*,contract*
+sharing := -tc=kernels*,model*,generat*,batch*,scheduler*,compare*,contract*,serve*
 thread: build/packages/clang.ok  ## the tests that share work between threads, under the thread sanitizer
 	@$(MAKE) --no-print-directory config=thread build/thread/ordinal build/thread/tests/run
 	@export TSAN_OPTIONS=ignore_noninstrumented_modules=1 run_under="$$(setarch -R true 2>/dev/null && echo setarch -R)"; \
@@ -199,6 +218,10 @@ page-check: build/packages/page.ok $(page)  ## a page of `compare --html` in a h
 build/page/sample.html: $(B)/tests/run
 	@mkdir -p $(@D)
 	SAMPLE_PAGE=$@ $< -ns -tc='compared_html: writes a sample page' >/dev/null
+
+# Bounded: two minutes, most of them lm-evaluation-harness's.
+serve-check: all build/venv/serve.ok  ## the server asked by the openai package, curl and lm-evaluation-harness
+	build/venv/bin/python tools/check_server.py $(B)/ordinal
 
 # One program per reader (tools/fuzz/README.md), FUZZ_SECONDS each; what they find lies in build/fuzz/found/.
 fuzzers := $(patsubst tools/fuzz/%.cpp,%,$(wildcard tools/fuzz/fuzz_*.cpp))
@@ -242,19 +265,19 @@ isa_objects := src/kernels/avx2.o src/kernels/avx512.o
 
 # A folder at a time: nearly all of the time goes into headers.
 tidy_units := $(patsubst %.cpp,%,$(filter src/kernels/%,$(lib_sources)) $(wildcard tools/*.cpp)) \
-  $(addprefix build/unity/,$(sort $(foreach source,$(filter-out src/kernels/%,$(lib_sources) $(cli_sources)),$(call folder_of,$(source)))))
+  $(addprefix build/unity/,$(sort $(foreach source,$(filter-out src/kernels/%,$(lib_sources) $(serve_sources) $(cli_sources)),$(call folder_of,$(source)))))
 tidy: $(tidy_units:%=build/tidy/%.ok)
 # Last in line, so that nothing else of the compiler's own headers is taken; clang knows its attribute without a word.
 omp_header = -idirafter $(dir $(shell $(CXX) -print-file-name=include/omp.h)) '-D__malloc__(...)=__malloc__'
 build/tidy/tools/%.ok: EXTRA_FLAGS := -Itests
-build/tidy/%.ok: %.cpp $(headers) $(lib_sources) $(cli_sources) .clang-tidy build/venv/lint.ok
+build/tidy/%.ok: %.cpp $(headers) $(lib_sources) $(serve_sources) $(cli_sources) .clang-tidy build/venv/lint.ok
 	@mkdir -p $(@D)
 	@build/venv/bin/clang-tidy --quiet $< -- -std=c++20 -I. -Iinclude -Isrc $(omp_header) $(EXTRA_FLAGS) >$(@:.ok=.log) 2>&1 && touch $@ || \
 	  { grep -v 'warnings\? \(generated\|treated\)' $(@:.ok=.log); exit 1; }
 
 # What compiles a folder at a time must compile file by file too: each includes what it uses. Tests are left out: they
 # take as long again, and whoever writes one compiles it by itself.
-each: $(patsubst %.cpp,build/each/%.ok,$(filter-out src/kernels/avx%,$(lib_sources) $(cli_sources)))
+each: $(patsubst %.cpp,build/each/%.ok,$(filter-out src/kernels/avx%,$(lib_sources) $(serve_sources) $(cli_sources)))
 build/each/%.ok: %.cpp $(headers) | build/packages/test.ok
 	@mkdir -p $(@D)
 	@$(CXX) $(filter-out -MMD -MP,$(FLAGS)) $(WARN) -Itests -fsyntax-only $< && touch $@

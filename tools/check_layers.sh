@@ -12,6 +12,7 @@ declare -A sees=([base]="" [results]="base" [format]="base" [position]="base" [k
   [convert/families]="$engine convert"
   [draw]="base results" [report]="base results format draw" [study]="$engine results text"
   [study/bench]="$room" [study/check]="$room" [study/compare]="$room" [study/pictures]="$room")
+sees[serve]="$engine results text"
 sees[cli]="${!sees[*]}"
 # The folder that a public header belongs to.
 declare -A owner=([error]=base [tensor]=base [model_file]=format [position]=position [model]=model [session]=model

@@ -31,6 +31,7 @@ search -rnE 'nlohmann|CLI/|pcre2|utf8proc|immintrin|omp\.h' include --include='*
   rule 'public headers need the standard library only'
 search -rl '#include <nlohmann' src | search -vxE 'src/base/json\.cpp' |
   rule 'JSON is read and written in base/json.cpp'
+search -rlE 'httplib' src | search -v '^src/serve/' | rule 'only src/serve knows the HTTP library'
 search -rlE 'CLI/' src | search -v '^src/cli/' | rule 'only src/cli knows the command line library'
 search -rlE '#include <pcre2' src | search -v '^src/text/' | rule 'only src/text knows PCRE2'
 [ "$(search -rlE '#include <pcre2' src | wc -l)" -le 1 ] || search -rlE '#include <pcre2' src |
@@ -38,8 +39,9 @@ search -rlE '#include <pcre2' src | search -v '^src/text/' | rule 'only src/text
 search -rl 'utf8proc' src --include='*.cpp' | search -vx 'src/text/unicode\.cpp' | rule 'only src/text/unicode.cpp knows utf8proc'
 search -rlE 'immintrin|arm_neon' src --include='*.h' --include='*.cpp' | search -v '^src/kernels/' |
   rule 'intrinsics stay in src/kernels'
-search -rlE 'std::thread|pragma omp' src --include='*.h' --include='*.cpp' | search -v '^src/kernels/threads.cpp' |
-  rule 'threads are made in threads.cpp only'
+search -rlE 'std::thread|pragma omp' src --include='*.h' --include='*.cpp' --exclude-dir=serve |
+  search -v '^src/kernels/threads.cpp' | rule 'threads that compute are made in threads.cpp only'
+search -rl 'pragma omp' src/serve | rule 'the server computes nothing itself'
 search -rn 'getenv' src --include='*.h' --include='*.cpp' --exclude-dir=cli | search -v '^src/kernels/dispatch.cpp:' |
   rule 'the library reads no environment but ORDINAL_ISA'
 search -rnE 'case (Dtype|SchemeKind)::' src --include='*.h' --include='*.cpp' |

@@ -53,6 +53,7 @@ for set in "$@"; do
       need libpcre2-dev has_header pcre2.h
       need libutf8proc-dev has_header utf8proc.h
       need libcli11-dev has_header CLI/CLI.hpp
+      need libcpp-httplib-dev has_header httplib.h
       ;;
     test) need doctest-dev has_header doctest/doctest.h ;;
     arm64)

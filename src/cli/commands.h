@@ -3,10 +3,19 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace ordinal::cli {
 
 using Arguments = std::span<const std::string>;  // without the program's and the command's name
+
+struct Command {
+  std::string_view name, summary;
+  int (*run)(Arguments);
+};
+
+// All of them, in the order of help.
+std::span<const Command> all_commands();
 
 // Each returns the exit status. Throws Error, UsageError, ClosedPipe, Interrupted.
 int run_generate(Arguments arguments);
@@ -22,5 +31,7 @@ int run_positions(Arguments arguments);
 int run_positions_check(Arguments arguments);  // ordinal positions check
 int run_positions_plot(Arguments arguments);
 int run_bench(Arguments arguments);
+int run_serve(Arguments arguments);
+int run_lab(Arguments arguments);
 
 }  // namespace ordinal::cli

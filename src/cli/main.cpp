@@ -23,11 +23,6 @@ namespace {
 
 constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2;
 
-struct Command {
-  std::string_view name, summary;
-  int (*run)(Arguments);
-};
-
 constexpr Command kCommands[] = {
     {"generate", "continue a prompt", run_generate},
     {"logits", "scores of the next token, as a table, JSON or .npy", run_logits},
@@ -40,6 +35,10 @@ constexpr Command kCommands[] = {
     {"diagnose", "which position facts a checkpoint was made with", run_diagnose},
     {"positions", "the position schemes there are", run_positions},
     {"bench", "how fast a model runs on this machine", run_bench},
+#ifndef ORDINAL_WITHOUT_SERVER
+    {"serve", "the models over HTTP, as OpenAI's clients ask", run_serve},
+    {"lab", "position schemes compared on a page in the browser", run_lab},
+#endif
 };
 
 std::string help_text() {
@@ -126,6 +125,9 @@ int run_guarded(int argc, char** argv) {
 }
 
 }  // namespace
+
+std::span<const Command> all_commands() { return kCommands; }
+
 }  // namespace ordinal::cli
 
 int main(int argc, char** argv) { return ordinal::cli::run_guarded(argc, argv); }

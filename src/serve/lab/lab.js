@@ -1,0 +1,460 @@
+// lab.js: the lab: asks the server that sent the page, and shows what comes. Whatever a model wrote is put in as text.
+'use strict';
+
+const $ = id => document.getElementById(id);
+const MARKS = ['●', '■', '▲', '◆', '▼', '★', '✚', '○'];
+const SVG = 'http://www.w3.org/2000/svg';
+const SAMPLE = `Once upon a time there lived by the edge of a great forest a miller who had three daughters, and nothing
+else in the world but his mill. One evening, when the wheel had stopped and the water was still, there came a knock at the
+door, and an old man stood there with a sack upon his back. "Let me sleep by your fire," said he, "and I will give you what
+is in my sack." The miller was a good man, and he let him in, and the eldest daughter gave him bread, and the second gave him
+a cup of milk, but the youngest sat by the window and looked at the moon. In the morning the old man was gone, and the sack
+lay before the fire. They opened it, and there was nothing in it but a little key. "What shall we do with a key?" said the
+eldest. "There is no door in our house that is locked." And the second said, "Let us throw it into the water." But the
+youngest took the key and hid it in her apron, and said nothing. Now it happened that the king's son rode through the forest,
+and he came to a house of glass, and the door of it was shut, and whoever knocked upon it was turned into a stone. The
+king heard of it and wept, and he let it be told in all the land that whoever could open the door should have half of his
+kingdom. Many came, the rich and the strong, and soon there were so many stones before the house that they stood like a
+wall. Then the youngest daughter put on her shoes, and took her key, and went alone into the forest. She walked for three
+days and three nights, and at last she came to the house of glass. "Good day, little key," said the door. "Good day, great
+door," said she, and she turned the key three times, and the door went open, and all of the stones were men again.`
+  .replace(/\s*\n\s*/g, ' ');
+const LESSONS = [
+  ['Early or late?', 'look', {on: ['native', 'none'], reference: 'native', length: 0.6},
+    'Without any position the model still knows what came before, not in which order. Watch where in the text that costs most: the difference grows with what stands before a token.'],
+  ['Past the table', 'look', {on: ['native', 'alibi', 'sinusoidal'], reference: 'native', length: 1},
+    'Beyond the trained length sines come to angles that no weight has seen, while a penalty by distance goes on as before. Drag the length across the trained one and back.'],
+  ['Which scaling?', 'look', {on: ['native', 'rope:scaling=linear,factor=2', 'rope:scaling=dynamic,factor=2'], reference: 'native', length: 1},
+    'A scaling squeezes more positions into the angles that were trained. It costs a little where it was not needed; look at both sides of the trained length.'],
+];
+
+const state = {view: 'look', model: '', on: ['native'], extra: [], reference: 'native', length: 0, text: SAMPLE, at: -1};
+let models = [], positions = [], key = '', scores = null, tokenCount = 0, asked = 0, writing = null;
+
+function make(tag, props = {}, ...inside) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props))
+    if (name.startsWith('aria-') || name === 'role' || name === 'for') element.setAttribute(name, value);
+    else element[name] = value;
+  element.append(...inside);
+  return element;
+}
+
+async function ask(path, body) {
+  const headers = key ? {Authorization: 'Bearer ' + key} : {};
+  const options = body ? {method: 'POST', headers: {...headers, 'Content-Type': 'application/json'}, body: JSON.stringify(body)} : {headers};
+  const answer = await fetch(path, options);
+  if (answer.ok) return answer;
+  if (answer.status === 401) $('key-form').hidden = false;
+  let message = answer.statusText;
+  try { message = (await answer.json()).error.message; } catch (error) { /* no JSON: the status says it */ }
+  throw new Error(message);
+}
+
+function fault(error) {
+  $('fault').hidden = !error;
+  $('fault').textContent = error ? error.message : '';
+}
+
+const model = () => models.find(item => item.id === state.model) || models[0];
+const colour = spec => `var(--s${Math.max(0, allSpecs().indexOf(spec)) % 8})`;
+const mark = spec => MARKS[Math.max(0, allSpecs().indexOf(spec)) % 8];
+const trained = spec => {
+  const own = model().trained_positions;
+  return spec === 'native' || own.includes(spec.split(/[:;]/)[0]) && !spec.includes('scaling');
+};
+function allSpecs() {
+  const base = ['native', ...model().trained_positions.filter(name => name !== model().position)];
+  if (!base.includes('none') && model().position !== 'none') base.push('none');
+  return [...base, ...state.extra.filter(spec => !base.includes(spec))];
+}
+
+// Every state is an address, and another machine shows the same.
+function remember() {
+  const kept = {v: state.view, m: state.model, on: state.on, x: state.extra, r: state.reference, n: state.length};
+  if (state.text !== SAMPLE) kept.t = state.text;
+  history.replaceState(null, '', '#' + encodeURIComponent(JSON.stringify(kept)));
+}
+function recall() {
+  if (location.hash.length < 2) return;
+  try {
+    const kept = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+    const strings = list => Array.isArray(list) ? list.filter(item => typeof item === 'string').slice(0, 32) : [];
+    Object.assign(state, {view: String(kept.v), model: String(kept.m), on: strings(kept.on), extra: strings(kept.x),
+      reference: String(kept.r), length: Number(kept.n) || 0});
+    if (typeof kept.t === 'string') state.text = kept.t;
+    if (!['look', 'write', 'scheme'].includes(state.view)) state.view = 'look';
+  } catch (error) { /* an address that is none of ours */ }
+}
+
+function showControls() {
+  const specs = allSpecs();
+  $('schemes').replaceChildren(...specs.map((spec, i) => {
+    const box = make('input', {type: 'checkbox', id: 'scheme-' + i, checked: state.on.includes(spec)});
+    box.addEventListener('change', () => {
+      state.on = specs.filter(item => item === spec ? box.checked : state.on.includes(item));
+      if (!state.on.length) state.on = ['native'];
+      if (!state.on.includes(state.reference)) state.reference = state.on[0];
+      refresh();
+    });
+    const sign = make('span', {textContent: mark(spec)});
+    sign.style.color = colour(spec);
+    const name = spec === 'native' ? `native (${model().position})` : spec;
+    return make('div', {className: 'scheme'}, box, sign,
+      make('label', {for: 'scheme-' + i}, name + (trained(spec) ? '' : ' – not trained for it')));
+  }));
+  for (const row of $('schemes').querySelectorAll('label')) row.style.margin = '0';
+  $('reference').replaceChildren(...state.on.map(spec => make('option', {value: spec, textContent: spec, selected: spec === state.reference})));
+  $('trained').textContent = `Trained on ${model().trained_length} tokens; this server takes up to ${model().most_context}.`;
+  $('length').max = Math.max(8, Math.min(tokenCount, model().most_context));
+  $('length').value = state.length;
+  $('length-told').textContent = `${state.length}${state.length > model().trained_length ? ', past the trained length' : ''}`;
+  for (const view of ['look', 'write', 'scheme']) {
+    $('view-' + view).hidden = view !== state.view;
+    $('tab-' + view).setAttribute('aria-selected', view === state.view);
+    $('tab-' + view).tabIndex = view === state.view ? 0 : -1;
+  }
+  const quoted = text => "'" + text.replaceAll("'", "'\\''") + "'";
+  const list = quoted(state.on.join(','));
+  $('command').textContent = state.view === 'write'
+    ? state.on.map(spec => `ordinal generate ${quoted($('prompt').value)} -n ${$('count').value} --temp ${$('temperature').value} --top-p ${$('top-p').value} --seed ${$('seed').value} --position ${quoted(spec)}`).join('\n')
+    : `ordinal compare -f text.txt --lengths ${state.length} --positions ${list}`;
+  remember();
+}
+
+let timer = 0;
+function refresh() {
+  showControls();
+  clearTimeout(timer);
+  if (state.view === 'look') timer = setTimeout(score, 120);
+  if (state.view === 'scheme') showScheme();
+}
+
+async function score() {
+  const turn = ++asked;
+  try {
+    $('status').textContent = 'scoring …';
+    const begin = performance.now();
+    const {ids} = await (await ask('/tokenize', {model: model().id, text: state.text})).json();
+    if (turn !== asked) return;
+    tokenCount = ids.length;
+    const most = Math.min(tokenCount, model().most_context);
+    if (!state.length || state.length > most) state.length = Math.min(most, Math.max(8, state.length || model().trained_length));
+    if (state.length < 2) throw new Error('The text is too short to be scored: two tokens are the least.');
+    const answer = await (await ask('/v1/score', {model: model().id, text: ids.slice(0, state.length), positions: state.on, top: 5,
+      ctx: Math.max(state.length, 1)})).json();
+    if (turn !== asked) return;
+    scores = answer;
+    fault(null);
+    const many = state.length * state.on.length;
+    $('status').textContent = `${many} tokens scored in ${Math.round(performance.now() - begin)} ms`;
+    showControls();
+    showLook();
+  } catch (error) {
+    if (turn !== asked) return;
+    $('status').textContent = '';
+    fault(error);
+  }
+}
+
+const rowOf = spec => scores.scores.find(row => row.position === spec);
+
+// A mean of paired differences, and twice its standard error.
+function difference(spec) {
+  const own = rowOf(spec).token_nats.slice(1), other = rowOf(state.reference).token_nats.slice(1);
+  const each = own.map((nats, i) => nats - other[i]), mean = each.reduce((a, b) => a + b, 0) / each.length;
+  const spread = each.reduce((sum, d) => sum + (d - mean) ** 2, 0) / Math.max(1, each.length - 1);
+  return {mean, error: 2 * Math.sqrt(spread / each.length)};
+}
+
+function showLook() {
+  if (!rowOf(state.reference)) return;
+  const head = make('tr', {}, ...['scheme', 'nats a token', 'perplexity', `against ${state.reference}`, 'standing']
+    .map(word => make('th', {scope: 'col', textContent: word})));
+  $('losses').replaceChildren(head, ...state.on.map(spec => {
+    const row = rowOf(spec), apart = difference(spec);
+    const sign = make('span', {textContent: mark(spec) + ' '});
+    sign.style.color = colour(spec);
+    const told = spec === state.reference ? 'reference' : `${apart.mean >= 0 ? '+' : '−'}${Math.abs(apart.mean).toFixed(4)} ± ${apart.error.toFixed(4)}`;
+    return make('tr', {}, make('th', {scope: 'row'}, sign, spec),
+      ...[row.nats_per_token.toFixed(4), Math.exp(row.nats_per_token).toFixed(2), told].map(text => make('td', {className: 'number', textContent: text})),
+      make('td', {textContent: trained(spec) ? 'trained under it' : 'not trained for it'}));
+  }));
+  $('shown').textContent = state.reference;
+  const nats = rowOf(state.reference).token_nats;
+  $('tokens').replaceChildren(...scores.texts[0].pieces.map((piece, i) => {
+    const token = make('span', {textContent: piece, role: 'option', id: 'token-' + i, 'aria-selected': i === state.at});
+    if (nats[i] !== null) token.style.backgroundColor = `rgba(var(--mark), ${Math.min(0.4, nats[i] / 25).toFixed(3)})`;
+    token.addEventListener('mouseenter', () => choose(i));
+    return token;
+  }));
+  choose(Math.min(state.at < 1 ? 1 : state.at, scores.texts[0].pieces.length - 1));
+  drawChart();
+}
+
+function choose(at) {
+  $('token-' + state.at)?.setAttribute('aria-selected', false);
+  state.at = at;
+  const chosen = $('token-' + at);
+  if (!chosen) return;
+  chosen.setAttribute('aria-selected', true);
+  $('tokens').setAttribute('aria-activedescendant', chosen.id);
+  $('token').replaceChildren(...state.on.map(spec => {
+    const row = rowOf(spec), nats = row.token_nats[at], sign = make('span', {textContent: mark(spec) + ' '});
+    sign.style.color = colour(spec);
+    const list = make('ol', {}, ...(row.top[at] || []).map(item => make('li', {textContent: `${JSON.stringify(item.token)} ${(100 * Math.exp(item.logprob)).toFixed(1)} %`})));
+    return make('div', {}, make('strong', {}, sign, spec), make('div', {textContent: nats === null ? 'the first token' : `${JSON.stringify(scores.texts[0].pieces[at])}: ${nats.toFixed(3)} nats`}), list);
+  }));
+}
+
+function element(name, attributes, text) {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+// Differences to the reference, means over sixteen stretches of the text.
+function drawChart() {
+  const width = 800, height = 260, left = 56, bottom = 34, n = state.length, steps = Math.min(16, n - 1);
+  const curves = state.on.filter(spec => spec !== state.reference).map(spec => {
+    const own = rowOf(spec).token_nats, other = rowOf(state.reference).token_nats, points = [];
+    for (let step = 0; step < steps; ++step) {
+      const from = 1 + Math.floor(step * (n - 1) / steps), to = 1 + Math.floor((step + 1) * (n - 1) / steps);
+      let sum = 0;
+      for (let i = from; i < to; ++i) sum += own[i] - other[i];
+      points.push([(from + to) / 2, sum / Math.max(1, to - from)]);
+    }
+    return {spec, points};
+  });
+  const values = curves.flatMap(curve => curve.points.map(point => point[1])).concat(0);
+  const low = Math.min(...values), high = Math.max(...values, low + 0.01), pad = (high - low) * 0.08;
+  const x = at => left + (width - left - 10) * at / n, y = value => (height - bottom) - (height - bottom - 10) * (value - low + pad) / (high - low + 2 * pad);
+  const svg = element('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img', class: 'oc', 'font-family': 'sans-serif', 'font-size': '13', fill: 'currentColor',
+    'aria-label': `Loss minus that of ${state.reference}, by position; ` + curves.map(curve => `${curve.spec}: from ${curve.points[0][1].toFixed(2)} to ${curve.points.at(-1)[1].toFixed(2)} nats`).join('; ')});
+  svg.append(element('line', {x1: left, x2: width - 10, y1: y(0), y2: y(0), stroke: 'currentColor'}));
+  for (const value of [low, high]) svg.append(element('text', {x: left - 6, y: y(value) + 4, 'text-anchor': 'end'}, value.toFixed(2)));
+  svg.append(element('text', {x: left - 6, y: y(0) - 4, 'text-anchor': 'end'}, '0'), element('text', {x: width - 10, y: height - 8, 'text-anchor': 'end'}, `token ${n}`),
+    element('text', {x: left, y: height - 8}, 'nats, more is worse'));
+  if (n > model().trained_length) {
+    const at = x(model().trained_length);
+    svg.append(element('line', {x1: at, x2: at, y1: 6, y2: height - bottom, stroke: 'currentColor', 'stroke-dasharray': '4 4'}), element('text', {x: at + 4, y: 18}, 'trained length'));
+  }
+  for (const {spec, points} of curves) {
+    svg.append(element('polyline', {points: points.map(([at, value]) => `${x(at)},${y(value)}`).join(' '), fill: 'none', 'stroke-width': 2}));
+    svg.lastChild.style.stroke = colour(spec);
+    for (const [at, value] of points) {
+      const sign = element('text', {x: x(at), y: y(value) + 4, 'text-anchor': 'middle'}, mark(spec));
+      sign.style.fill = colour(spec);
+      svg.append(sign);
+    }
+  }
+  $('chart').replaceChildren(svg);
+}
+
+function save(name, type, text) {
+  const link = make('a', {href: `data:${type};charset=utf-8,` + encodeURIComponent(text), download: name});
+  link.click();
+}
+
+// One column of text a scheme, all from one seed.
+async function write() {
+  writing?.abort();
+  const control = writing = new AbortController();
+  $('halt').disabled = false;
+  fault(null);
+  const drawn = new Map();
+  $('columns').replaceChildren();
+  const marked = new Set();
+  const markFirst = () => {
+    const own = drawn.get(state.reference).spans;
+    for (const [spec, {spans}] of drawn) {
+      if (spec === state.reference || marked.has(spec)) continue;
+      for (let i = 0; i < Math.min(spans.length, own.length); ++i)
+        if (spans[i].textContent !== own[i].textContent) {
+          spans[i].classList.add('differs');
+          spans[i].title = 'the first that differs: ' + spans[i].title;
+          marked.add(spec);
+          break;
+        }
+    }
+  };
+  const grow = async spec => {
+    const sign = make('span', {textContent: mark(spec) + ' '}), column = make('div', {className: 'column'}), spans = [];
+    sign.style.color = colour(spec);
+    column.append(make('strong', {}, sign, spec), make('br'));
+    $('columns').append(column);
+    drawn.set(spec, {spans});
+    const headers = {'Content-Type': 'application/json', ...(key ? {Authorization: 'Bearer ' + key} : {})};
+    const body = {model: model().id, prompt: $('prompt').value, max_tokens: Number($('count').value), temperature: Number($('temperature').value),
+      top_p: Number($('top-p').value), seed: Number($('seed').value), stream: true, logprobs: 3, ...(spec === 'native' ? {} : {position: spec})};
+    const answer = await fetch('/v1/completions', {method: 'POST', headers, body: JSON.stringify(body), signal: control.signal});
+    if (!answer.ok) throw new Error((await answer.json()).error.message);
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let held = '';;) {
+      const {value, done} = await reader.read();
+      if (done) return;
+      held += value;
+      const events = held.split('\n\n');
+      held = events.pop();
+      for (const event of events) {
+        const data = event.replace(/^data: /, '');
+        if (data === '[DONE]') return;
+        const chunk = JSON.parse(data);
+        if (chunk.error) throw new Error(chunk.error.message);
+        const {text, logprobs} = chunk.choices[0];
+        if (!text) continue;
+        const nats = logprobs ? -logprobs.token_logprobs.reduce((a, b) => a + b, 0) : 0;
+        const span = make('span', {textContent: text, title: logprobs ? `${nats.toFixed(2)} nats; likeliest: ` + Object.entries(logprobs.top_logprobs[0]).map(([token, value]) => `${JSON.stringify(token)} ${(100 * Math.exp(value)).toFixed(0)} %`).join(', ') : ''});
+        span.style.backgroundColor = `rgba(var(--mark), ${Math.min(0.4, nats / 20).toFixed(3)})`;
+        spans.push(span);
+        column.append(span);
+        markFirst();
+      }
+    }
+  };
+  $('status').textContent = 'writing …';
+  try {
+    await Promise.all(state.on.map(grow));
+    $('status').textContent = 'written';
+  } catch (error) {
+    if (error.name !== 'AbortError') fault(error);
+    $('status').textContent = error.name === 'AbortError' ? 'stopped' : '';
+  }
+  if (writing === control) $('halt').disabled = true;
+}
+
+// The parameters of a scheme as fields; a number has a slider around its default.
+let params = {};
+function kindSpec() {
+  const set = Object.entries(params).filter(([, value]) => value !== '').map(([name, value]) => `${name}=${value}`);
+  return $('kind').value + (set.length ? ':' + set.join(',') : '');
+}
+function showKind() {
+  const info = positions.find(item => item.id === $('kind').value);
+  params = {};
+  $('kind-summary').textContent = `${info.summary} (${info.source})`;
+  $('params').replaceChildren(...info.params.flatMap((param, i) => {
+    const field = make('input', {id: 'param-' + i, placeholder: param.default, spellcheck: false});
+    const change = value => {
+      field.value = params[param.key] = String(value).trim();
+      showScheme();
+    };
+    field.addEventListener('change', () => change(field.value));
+    const made = [make('label', {for: 'param-' + i, textContent: `${param.key} (${param.allowed})`}), field];
+    const usual = Number(param.default);
+    if (param.default !== '' && usual > 0) {
+      const slider = make('input', {type: 'range', min: -3, max: 3, step: 0.1, value: 0, 'aria-label': param.key + ', from an eighth to eight times'});
+      slider.addEventListener('change', () => {
+        const value = usual * 2 ** Number(slider.value);
+        change(Number.isInteger(usual) ? Math.max(1, Math.round(value)) : Number(value.toPrecision(4)));
+      });
+      made.push(slider);
+    }
+    return made;
+  }));
+  showScheme();
+}
+async function showScheme() {
+  if (!positions.length) return;
+  const spec = kindSpec(), turn = ++asked;
+  $('kind-spec').textContent = spec;
+  $('kind-loss').textContent = 'scoring …';
+  try {
+    const {ids} = await (await ask('/tokenize', {model: model().id, text: state.text})).json();
+    const length = Math.max(2, Math.min(ids.length, state.length || model().trained_length));
+    const {scores: found} = await (await ask('/v1/score', {model: model().id, text: ids.slice(0, length), positions: ['native', spec], ctx: length})).json();
+    if (turn !== asked) return;
+    const [native, own] = found.map(row => row.nats_per_token);
+    $('kind-loss').textContent = `${own.toFixed(4)} nats a token on ${length} tokens; native ${native.toFixed(4)}; ${own >= native ? '+' : '−'}${Math.abs(own - native).toFixed(4)}`;
+    fault(null);
+  } catch (error) {
+    if (turn !== asked) return;
+    $('kind-loss').textContent = error.message;
+  }
+}
+
+function addSpec(spec) {
+  if (!spec) return;
+  if (!allSpecs().includes(spec)) state.extra.push(spec);
+  if (!state.on.includes(spec)) state.on.push(spec);
+  state.view = state.view === 'scheme' ? 'look' : state.view;
+  refresh();
+}
+
+function listen() {
+  const views = ['look', 'write', 'scheme'];
+  for (const view of views) $('tab-' + view).addEventListener('click', () => { state.view = view; refresh(); });
+  $('tabs').addEventListener('keydown', event => {
+    const step = {ArrowRight: 1, ArrowLeft: 2}[event.key];
+    if (!step) return;
+    state.view = views[(views.indexOf(state.view) + step) % 3];
+    refresh();
+    $('tab-' + state.view).focus();
+  });
+  $('tokens').addEventListener('keydown', event => {
+    const step = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: 10, ArrowUp: -10, Home: -1e9, End: 1e9}[event.key];
+    if (!step || !scores) return;
+    event.preventDefault();
+    choose(Math.max(0, Math.min(scores.texts[0].pieces.length - 1, state.at + step)));
+    $('token-' + state.at).scrollIntoView({block: 'nearest'});
+  });
+  $('model').addEventListener('change', () => { state.model = $('model').value; state.on = ['native']; state.reference = 'native'; refresh(); });
+  $('add').addEventListener('click', () => { addSpec($('spec').value.trim()); $('spec').value = ''; });
+  $('spec').addEventListener('keydown', event => { if (event.key === 'Enter') $('add').click(); });
+  $('reference').addEventListener('change', () => { state.reference = $('reference').value; showControls(); if (scores) showLook(); });
+  $('length').addEventListener('input', () => { state.length = Number($('length').value); refresh(); });
+  $('text').addEventListener('input', () => { state.text = $('text').value; refresh(); });
+  for (const id of ['prompt', 'temperature', 'top-p', 'seed', 'count']) $(id).addEventListener('input', showControls);
+  $('write').addEventListener('click', write);
+  $('halt').addEventListener('click', () => writing?.abort());
+  $('kind').addEventListener('change', showKind);
+  $('kind-add').addEventListener('click', () => addSpec(kindSpec()));
+  $('key-form').addEventListener('submit', event => { event.preventDefault(); key = $('key').value; $('key-form').hidden = true; start(); });
+  $('csv').addEventListener('click', () => {
+    if (!scores) return;
+    const quoted = text => '"' + text.replaceAll('"', '""') + '"';
+    const rows = scores.texts[0].pieces.map((piece, i) => [i, quoted(piece), ...state.on.map(spec => rowOf(spec).token_nats[i] ?? '')].join(','));
+    save('losses.csv', 'text/csv', ['position,token,' + state.on.map(quoted).join(','), ...rows].join('\n') + '\n');
+  });
+  $('svg').addEventListener('click', () => {
+    const copy = $('chart').firstChild?.cloneNode(true);
+    if (!copy) return;
+    copy.setAttribute('xmlns', SVG);
+    const style = getComputedStyle(document.documentElement);
+    save('difference.svg', 'image/svg+xml', copy.outerHTML.replace(/var\((--s\d)\)/g, (all, name) => style.getPropertyValue(name)).replaceAll('currentColor', style.getPropertyValue('--ink')));
+  });
+  $('lessons').append(...LESSONS.map(([name, view, wanted, words]) => {
+    const button = make('button', {type: 'button', textContent: name});
+    button.addEventListener('click', () => {
+      for (const spec of wanted.on) if (!allSpecs().includes(spec)) state.extra.push(spec);
+      Object.assign(state, {view, on: [...wanted.on], reference: wanted.reference, length: Math.round(wanted.length * Math.min(tokenCount, model().most_context))});
+      $('lesson').hidden = false;
+      $('lesson').textContent = words;
+      refresh();
+    });
+    return button;
+  }));
+}
+
+async function start() {
+  try {
+    models = (await (await ask('/v1/models')).json()).data;
+    positions = (await (await ask('/v1/positions')).json()).data;
+    if (!models.some(item => item.id === state.model)) state.model = models[0].id;
+    $('model').replaceChildren(...models.map(item => make('option', {value: item.id, textContent: item.id, selected: item.id === state.model})));
+    $('kind').replaceChildren(...positions.map(item => make('option', {value: item.id, textContent: item.id, selected: item.id === 'rope'})));
+    if (!state.on.length) state.on = ['native'];
+    if (!state.on.includes(state.reference)) state.reference = state.on[0];
+    $('text').value = state.text;
+    showKind();
+    refresh();
+    if (state.view !== 'look') score();
+  } catch (error) {
+    fault(error);
+  }
+}
+
+recall();
+listen();
+start();
