@@ -310,18 +310,27 @@ study: all  ## train one small model per position scheme and compare them: TRAIN
 	tools/study.sh "$(TRAIN)" "$(VALID)"
 
 D := $(DESTDIR)$(PREFIX)
-install: all  ## binary, library, headers and the shipped model under PREFIX=/usr/local (DESTDIR= for packagers)
+# What `ordinal manual` writes, and where it belongs.
+manual_pages := man:share/man/man1/ordinal.1 bash:share/bash-completion/completions/ordinal \
+  zsh:share/zsh/site-functions/_ordinal fish:share/fish/vendor_completions.d/ordinal.fish \
+  systemd:lib/systemd/system/ordinal.service
+kind_of = $(firstword $(subst :, ,$(1)))
+path_of = $(lastword $(subst :, ,$(1)))
+install: all  ## binary, manual page, library, headers and the shipped model under PREFIX=/usr/local (DESTDIR= for packagers)
 	install -d $(D)/bin $(D)/lib/pkgconfig $(D)/include/ordinal $(D)/share/ordinal/models
 	install -m 755 $(B)/ordinal $(D)/bin/
 	install -m 644 $(B)/libordinal.a $(D)/lib/
 	install -m 644 $(wildcard include/ordinal/*.h) $(D)/include/ordinal/
 	$(if $(models),install -m 644 $(models) models/story.txt $(D)/share/ordinal/models/)
+	@$(foreach page,$(manual_pages),install -d $(D)/$(dir $(call path_of,$(page))) && \
+	  $(B)/ordinal manual $(call kind_of,$(page)) >$(D)/$(call path_of,$(page)) &&) true
 	@printf '%s\n' 'prefix=$(abspath $(PREFIX))' 'Name: ordinal' 'Description: Transformer inference on the CPU' \
 	  'Version: 0' 'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lordinal $(LIBS) -fopenmp' \
 	  >$(D)/lib/pkgconfig/ordinal.pc
 
 uninstall:  ## what install put there
-	rm -rf $(D)/bin/ordinal $(D)/lib/libordinal.a $(D)/lib/pkgconfig/ordinal.pc $(D)/include/ordinal $(D)/share/ordinal
+	rm -rf $(D)/bin/ordinal $(D)/lib/libordinal.a $(D)/lib/pkgconfig/ordinal.pc $(D)/include/ordinal $(D)/share/ordinal \
+	  $(foreach page,$(manual_pages),$(D)/$(call path_of,$(page)))
 
 clean:  ## remove build/
 	rm -rf build

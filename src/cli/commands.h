@@ -33,5 +33,6 @@ int run_positions_plot(Arguments arguments);
 int run_bench(Arguments arguments);
 int run_serve(Arguments arguments);
 int run_lab(Arguments arguments);
+int run_manual(Arguments arguments);
 
 }  // namespace ordinal::cli

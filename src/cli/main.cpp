@@ -39,6 +39,7 @@ constexpr Command kCommands[] = {
     {"serve", "the models over HTTP, as OpenAI's clients ask", run_serve},
     {"lab", "position schemes compared on a page in the browser", run_lab},
 #endif
+    {"manual", "the manual page, and completions for shells", run_manual},
 };
 
 std::string help_text() {

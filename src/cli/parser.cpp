@@ -240,6 +240,10 @@ Notes Parser::notes(bool quiet) {
 }
 
 bool Parser::parse(std::span<const std::string> arguments) {
+  if (tables != nullptr) {
+    tables->push_back({command_, library_->summary, library_->example, library_->texts, library_->options});
+    return false;
+  }
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as the library wants them
   const std::string help = "`" + command_ + " --help` shows every option";
   try {

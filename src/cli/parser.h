@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/terminal.h"
@@ -18,6 +19,12 @@ namespace ordinal::cli {
 struct UsageError {
   std::string message;
   std::string suggestion;
+};
+
+// What the help of one command is made of.
+struct CommandTable {
+  std::string command, summary, example;                            // "ordinal generate"
+  std::vector<std::pair<std::string, std::string>> texts, options;  // names with the kind of value, and help
 };
 
 // The options of one command. Names are written "-n,--new-tokens"; each option takes one value, exactly as given: no
@@ -52,6 +59,10 @@ class Parser {
 
   // Sets the variables. Returns false when help was asked for and has been written. Throws UsageError.
   bool parse(std::span<const std::string> arguments);
+
+  // While set, parse() adds the command's table there and returns false, whatever the arguments: for manual pages and
+  // completions, which so have what --help has.
+  static inline std::vector<CommandTable>* tables = nullptr;
 
   // Whether the option, by one of its names, was among the arguments.
   bool given(std::string_view name) const;
