@@ -148,9 +148,8 @@ void Server::Inside::set_routes() {
     response.set_header("Access-Control-Allow-Headers", "Authorization, Content-Type");
     response.set_header("Vary", "Origin");
   };
-  const auto serve = [this, asker, add_headers](const Route* route, const httplib::Request& request,
-                                                httplib::Response& response, std::string body) {
-    add_headers(request, response);
+  const auto serve = [this, asker](const Route* route, const httplib::Request& request, httplib::Response& response,
+                                   std::string body) {
     Exchange exchange{request, response, std::move(body)};
     try {
       std::array<std::string, 3> values;
