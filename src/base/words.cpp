@@ -62,6 +62,31 @@ std::string bytes_text(uint64_t bytes) {
 
 std::string shape_text(std::span<const int64_t> shape) { return "[" + joined(shape) + "]"; }
 
+std::string nearest_word(std::string_view word, std::span<const std::string_view> words) {
+  // Distances of prefixes, a row for each letter of `word` (Damerau 1964; Levenshtein 1966).
+  const auto distance = [&](std::string_view other) {
+    std::vector<std::vector<size_t>> d(word.size() + 1, std::vector<size_t>(other.size() + 1));
+    for (size_t i = 0; i <= word.size(); ++i)
+      for (size_t j = 0; j <= other.size(); ++j) {
+        if (i == 0 || j == 0) {
+          d[i][j] = i + j;
+          continue;
+        }
+        const size_t changed = d[i - 1][j - 1] + (word[i - 1] == other[j - 1] ? 0 : 1);
+        d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, changed});
+        if (i > 1 && j > 1 && word[i - 1] == other[j - 2] && word[i - 2] == other[j - 1])
+          d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    return d.back().back();
+  };
+  std::string best;
+  size_t least = std::max<size_t>(2, word.size() / 3) + 1;
+  if (word.size() > 64) return best;
+  for (const std::string_view other : words)
+    if (const size_t far = distance(other); far < least && far < other.size()) best = other, least = far;
+  return best;
+}
+
 bool is_plain_word(std::string_view text, size_t limit) {
   return !text.empty() && text.size() <= limit &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "base/number_text.h"
 
@@ -42,6 +43,16 @@ std::string joined(const List& list, std::string_view between = ", ", const Part
 
 // The sizes of a tensor: "[2, 3]".
 std::string shape_text(std::span<const int64_t> shape);
+
+// The word of a list that is nearest to a mistyped one: the fewest letters put in, left out, changed, or swapped with
+// their neighbour; "" when none is near.
+std::string nearest_word(std::string_view word, std::span<const std::string_view> words);
+template <class List, class Part>
+std::string nearest_word(std::string_view word, const List& list, const Part& part) {
+  std::vector<std::string_view> words;
+  for (const auto& item : list) words.push_back(std::invoke(part, item));
+  return nearest_word(word, words);
+}
 
 // Whether `text` is 1 to `limit` characters of printable ASCII without blanks, as names in a model file are.
 bool is_plain_word(std::string_view text, size_t limit);

@@ -81,12 +81,16 @@ class ParamReader {
   std::vector<std::string> remarks_;
 };
 
-// "base;layers=LIST:spec;...", cut into its parts; the layers are not checked against a model.
+// "base;layers=LIST:spec;heads=LIST:spec;...", cut into its parts; layers and heads are not checked against a model.
 struct LayeredSpec {
   struct Part {
-    std::string list;                                 // "3,7-9"
-    std::vector<std::pair<int64_t, int64_t>> ranges;  // first and last layer of every item of the list
-    std::string spec;
+    bool of_heads = false;
+    std::string list;                                      // "3,7-9"; of heads "3.0,3.4-7"
+    std::vector<std::pair<int64_t, int64_t>> ranges = {};  // first and last layer of every item of the list
+    std::vector<std::pair<int64_t, int64_t>> heads = {};   // first and last head of every item, where it is of heads
+    std::string spec = {};
+
+    std::string head() const { return (of_heads ? ";heads=" : ";layers=") + list + ":"; }
   };
   std::string base;
   std::vector<Part> parts;
@@ -123,7 +127,8 @@ inline int64_t distance_back(const AttentionSite& site, size_t key) {
   return distance < 0 ? 0 : distance;
 }
 
-// Makes the scheme of "base;layers=LIST:part;...": see per_layer.cpp. `make` makes a scheme for one spec.
+// Makes the scheme of "base;layers=LIST:part;heads=LIST:part;...": see per_layer.cpp. `make` makes a scheme for one
+// spec.
 using SchemeMaker = std::function<std::shared_ptr<const PositionScheme>(std::string_view spec)>;
 std::pair<SchemePtr, SchemeFacts> make_per_layer(std::string_view spec, const AttentionShape& shape,
                                                  const SchemeMaker& make);

@@ -11,8 +11,7 @@ namespace {
 // A spec is a line on a screen; model files keep as much.
 constexpr size_t kMostText = 1024;
 
-constexpr std::string_view kLayers = "layers=";
-constexpr std::string_view kWith = "with=";
+constexpr std::string_view kLayers = "layers=", kHeads = "heads=", kWith = "with=";
 
 bool is_word(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -35,16 +34,28 @@ std::vector<std::string_view> pieces_of(std::string_view text, char separator) {
 }
 
 Error not_layered(std::string_view text, const std::string& found) {
-  return Error("'" + std::string(text) + "' is not a position spec with layers of their own",
-               "base;layers=LIST:spec, with layers such as 3,7-9", found, "rope;layers=3,7,11:none");
+  return Error(
+      "'" + std::string(text) + "' is not a position spec with layers or heads of their own",
+      "base;layers=LIST:spec, with layers such as 3,7-9, or base;heads=LIST:spec, with heads such as 3.0,3.4-7 "
+      "of layer 3",
+      found, "rope;layers=3,7,11:none");
 }
 
-int64_t read_layer(std::string_view text, std::string_view number) {
-  int64_t layer = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), layer);
+int64_t read_number(std::string_view text, std::string_view number, std::string_view what) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (number.starts_with('-') || error != std::errc() || end != number.data() + number.size())
-    throw not_layered(text, "'" + std::string(number) + "' where a layer should be");
-  return layer;
+    throw not_layered(text, "'" + std::string(number) + "' where a " + std::string(what) + " should be");
+  return value;
+}
+
+// "7-9", or "7" for 7-7.
+std::pair<int64_t, int64_t> read_range(std::string_view text, std::string_view item, std::string_view what) {
+  const size_t dash = item.find('-');
+  const int64_t first = read_number(text, item.substr(0, dash), what);
+  const int64_t last = dash == std::string_view::npos ? first : read_number(text, item.substr(dash + 1), what);
+  if (last < first) throw not_layered(text, "the range " + std::string(item));
+  return {first, last};
 }
 
 void check_size(std::string_view text) {
@@ -60,8 +71,10 @@ void check_part(const std::string& part) {
   const std::string name = parse_position_spec(cut.base).name;
   if (name == "native" || std::ranges::find(position_schemes(), name, &SchemeInfo::name) != position_schemes().end())
     return;
+  const std::string near = nearest_word(name, position_schemes(), &SchemeInfo::name);
   throw Error("there is no position scheme '" + escaped(name) + "'",
-              "native, " + joined(position_schemes(), ", ", &SchemeInfo::name), escaped(part), see_list());
+              "native, " + joined(position_schemes(), ", ", &SchemeInfo::name), escaped(part),
+              near.empty() ? see_list() : near + " (" + see_list() + ")");
 }
 
 }  // namespace
@@ -142,17 +155,23 @@ LayeredSpec parse_layered_spec(std::string_view text) {
       continue;
     }
     const size_t colon = pieces[i].find(':');
-    if (!pieces[i].starts_with(kLayers) || colon == std::string_view::npos)
+    const bool of_heads = pieces[i].starts_with(kHeads);
+    if (!(of_heads || pieces[i].starts_with(kLayers)) || colon == std::string_view::npos)
       throw not_layered(text, "'" + std::string(pieces[i]) + "'");
-    LayeredSpec::Part part{.list = std::string(pieces[i].substr(kLayers.size(), colon - kLayers.size())),
-                           .ranges = {},
-                           .spec = std::string(pieces[i].substr(colon + 1))};
+    const size_t start = of_heads ? kHeads.size() : kLayers.size();
+    LayeredSpec::Part part{.of_heads = of_heads, .list = std::string(pieces[i].substr(start, colon - start))};
+    part.spec = pieces[i].substr(colon + 1);
     for (const std::string_view item : pieces_of(part.list, ',')) {
-      const size_t dash = item.find('-');
-      const int64_t first = read_layer(text, item.substr(0, dash));
-      const int64_t last = dash == std::string_view::npos ? first : read_layer(text, item.substr(dash + 1));
-      if (last < first) throw not_layered(text, "the range " + std::string(item));
-      part.ranges.emplace_back(first, last);
+      if (!of_heads) {
+        part.ranges.push_back(read_range(text, item, "layer"));
+        continue;
+      }
+      const size_t dot = item.find('.');
+      if (dot == std::string_view::npos)
+        throw not_layered(text, "'" + std::string(item) + "' where LAYER.HEAD should be");
+      const int64_t layer = read_number(text, item.substr(0, dot), "layer");
+      part.ranges.emplace_back(layer, layer);
+      part.heads.push_back(read_range(text, item.substr(dot + 1), "head"));
     }
     spec.parts.push_back(std::move(part));
   }
@@ -181,7 +200,7 @@ std::string expand_native(std::string_view text, std::string_view native) {
     if (own != part.spec && first < native.size())
       throw Error("the model's own positions differ by layer, so they cannot be those of a layer",
                   "native first, as in native;layers=0:none", std::string(text), "the scheme meant, by its name");
-    expanded += ";layers=" + part.list + ":" + own;
+    expanded += part.head() + own;
   }
   return expanded;
 }

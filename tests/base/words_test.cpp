@@ -47,3 +47,14 @@ TEST_CASE("words: lists are joined, empty items included") {
   CHECK(joined(std::array<std::string, 1>{"a"}) == "a");
   CHECK(joined(std::array<std::string, 0>{}) == "");
 }
+
+TEST_CASE("words: a mistyped word is answered with the nearest, or with none") {
+  constexpr std::array<std::string_view, 4> kWords = {"rope", "alibi", "sinusoidal", "none"};
+  CHECK(nearest_word("rpoe", kWords) == "rope");
+  CHECK(nearest_word("aliby", kWords) == "alibi");
+  CHECK(nearest_word("sinusodal", kWords) == "sinusoidal");
+  CHECK(nearest_word("sinusoid", kWords) == "sinusoidal");
+  CHECK(nearest_word("transformer", kWords).empty());
+  CHECK(nearest_word("", kWords).empty());
+  CHECK(nearest_word(std::string(2000, 'x'), kWords).empty());
+}
