@@ -115,7 +115,7 @@ serve::ServedModel open_served(const ServeCommand& o, const ModelOptions& which,
   serve::EngineOptions options;
   options.session.position = o.run.position;
   options.session.capacity = o.run.ctx.value_or(0);
-  options.session.n_threads = static_cast<int>(o.run.threads);
+  options.session.n_threads = o.run.threads.count();
   options.session.chunk = o.run.chunk;
   options.session.kv_dtype = kv_dtype_from_name(o.run.kv_dtype);
   options.parallel = o.parallel;
