@@ -197,7 +197,7 @@ sanitize:  ## all tests under the address and undefined-behaviour sanitizers
 
 # First a race that is there on purpose: a sanitizer that does not see it proves nothing.
 # setarch: this sanitizer wants the old, less random memory layout that newer kernels leave.
-sharing := -tc=kernels*,model*,generat*,batch*,scheduler*,compare*,contract*,serve*
+sharing := -tc=kernels*,model*,generat*,batch*,scheduler*,compare*,contract*
 thread: build/packages/clang.ok  ## the tests that share work between threads, under the thread sanitizer
 	@$(MAKE) --no-print-directory config=thread build/thread/ordinal build/thread/tests/run
 	@export TSAN_OPTIONS=ignore_noninstrumented_modules=1 run_under="$$(setarch -R true 2>/dev/null && echo setarch -R)"; \
@@ -228,6 +228,7 @@ fuzzers := $(patsubst tools/fuzz/%.cpp,%,$(wildcard tools/fuzz/fuzz_*.cpp))
 fuzz: build/packages/clang.ok  ## every reader on mutated files, FUZZ_SECONDS=20 each
 	@$(MAKE) --no-print-directory config=fuzz $(fuzzers:%=build/fuzz/%) build/fuzz/seeds
 	@tools/run_fuzzers.sh $(FUZZ_SECONDS) $(fuzzers)
+build/fuzz/fuzz_request: $(call each_object,src/serve/requests.cpp)
 build/fuzz/fuzz_%: build/fuzz/tools/fuzz/fuzz_%.o $(B)/libordinal.a
 	$(call quietly,$(CXX) $(ALL_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS))
 seed_sources := tools/fuzz/seeds.cpp tests/convert/foreign_files.cpp tests/convert/training_files.cpp \

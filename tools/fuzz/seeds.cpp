@@ -52,6 +52,17 @@ void write_seeds(const fs::path& folder) {
   put(folder, "fuzz_gguf", "llama", foreign::gguf_file(llama));
   put(folder, "fuzz_gguf", "kinds", test::read_file(test::repository("tests/goldens/gguf/kinds.gguf")));
 
+  put(folder, "fuzz_request", "completion",
+      R"({"model":"m","prompt":["a",[1,2]],"max_tokens":9,"temperature":0.5,"top_p":0.25,"n":2,"stream":true,)"
+      R"("stream_options":{"include_usage":true},"logprobs":3,"echo":true,"stop":["x"],"presence_penalty":1,)"
+      R"("frequency_penalty":-1,"logit_bias":{"5":2.5},"seed":-1,"user":"u","top_k":4,"min_p":0.1,"typical_p":0.7,)"
+      R"("repetition_penalty":1.5,"position":"none","ctx":50,"special":true,"ignore_eos":true,"draft":"lookup",)"
+      R"("draft_tokens":3,"best_of":null,"suffix":""})");
+  put(folder, "fuzz_request", "chat",
+      R"({"messages":[{"role":"system","content":"b"},{"role":"user","content":[{"type":"text","text":"a"}],"name":"n"}],)"
+      R"("logprobs":true,"top_logprobs":4,"response_format":{"type":"text"},"tools":[],"max_completion_tokens":7})");
+  put(folder, "fuzz_request", "score", R"({"text":["a",[1]],"positions":["native","none"],"ctx":9,"top":2})");
+  put(folder, "fuzz_request", "tokens", R"({"ids":[1,2],"special":false})");
   const std::string vocab = R"({"a":0,"b":1,"ab":2,"Ġ":3,"Ġa":4,"<s>":5})", merges = "#version: 0.2\na b\nĠ a\n";
   put(folder, "fuzz_tokenizer_files", "tokenizer_json",
       std::string(1, '\0') + R"({"model":{"type":"BPE","vocab":)" + vocab +
