@@ -6,8 +6,6 @@
 
 namespace {
 
-using test::spec_of;
-
 TEST_CASE("modifiers: the list has every one with a source, and a file's name is a modifier's") {
   const auto modifiers = ordinal::position_modifiers();
   CHECK(modifiers.size() == 10);
@@ -22,8 +20,8 @@ TEST_CASE("modifiers: the list has every one with a source, and a file's name is
 }
 
 TEST_CASE("modifiers: several follow each other, in the order they act, parameters at their default left out") {
-  CHECK(spec_of("rope;with=rerope:window=8;with=logn:length=16") == "rope;with=rerope;with=logn");
-  CHECK(spec_of("alibi;with=logn:length=5;with=steps:beta=0.10,every=4") ==
+  CHECK(test::spec_of("rope;with=rerope:window=8;with=logn:length=16") == "rope;with=rerope;with=logn");
+  CHECK(test::spec_of("alibi;with=logn:length=5;with=steps:beta=0.10,every=4") ==
         "alibi;with=logn:length=5;with=steps:every=4");
   const test::Scheme scheme = test::make("rope:theta=5;with=logn:length=4");
   CHECK(scheme->facts().param("theta") == "5");
@@ -31,7 +29,7 @@ TEST_CASE("modifiers: several follow each other, in the order they act, paramete
 
 TEST_CASE("modifiers: one belongs to the spec before it, the first or that of some layers") {
   const std::string spec = "rope;with=logn:length=4;layers=1:alibi;with=steps:every=4";
-  CHECK(spec_of(spec) == spec);
+  CHECK(test::spec_of(spec) == spec);
   const ordinal::LayeredSpec parsed = ordinal::parse_layered_spec(spec);
   CHECK(parsed.base == "rope;with=logn:length=4");
   REQUIRE(parsed.parts.size() == 1);
@@ -73,7 +71,7 @@ TEST_CASE("modifiers: every prefix of a long spec is a scheme or an Error") {
     } catch (const ordinal::Error&) {
     }
   }
-  CHECK(spec_of(spec) == spec);
+  CHECK(test::spec_of(spec) == spec);
 }
 
 }  // namespace
