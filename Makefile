@@ -97,7 +97,7 @@ endif
 quietly = $(if $(V),,@echo '  $(firstword $(1)) $@'; )$(1)
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-isa parity real page-check serve-check sanitize thread fuzz arm64 example bench bench-peers \
+.PHONY: all demo test test-isa parity real page-check serve-check lab-check sanitize thread fuzz arm64 example bench bench-peers \
   lint lint-rules tidy each format golden pictures model study install uninstall packages clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -222,6 +222,8 @@ build/page/sample.html: $(B)/tests/run
 # Bounded: two minutes, most of them lm-evaluation-harness's.
 serve-check: all build/venv/serve.ok  ## the server asked by the openai package, curl and lm-evaluation-harness
 	build/venv/bin/python tools/check_server.py $(B)/ordinal
+lab-check: all build/packages/page.ok  ## the lab in a headless Chromium, clicked through
+	python3 tools/check_lab.py $(B)/ordinal --pictures build/lab
 
 # One program per reader (tools/fuzz/README.md), FUZZ_SECONDS each; what they find lies in build/fuzz/found/.
 fuzzers := $(patsubst tools/fuzz/%.cpp,%,$(wildcard tools/fuzz/fuzz_*.cpp))

@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""Clicks through the lab of a real `ordinal serve` in a headless Chromium and reads what is shown.
+
+    tools/check_lab.py ORDINAL [--pictures FOLDER]
+
+Checks, with the shipped model: every view, lesson, slider and button does what it says; the numbers shown are those of the
+server; from 360 to 2560 pixels nothing scrolls sideways, in light and dark every text stands out; every control has a name in
+the accessibility tree; keys do what the mouse does; markup in a text, and in what a model writes, stays text; no message on
+the console, no request but to the server. Without a Chromium it says so and checks nothing.
+"""
+
+import argparse
+import base64
+import json
+import pathlib
+import shutil
+import sys
+import time
+
+from check_page import CONTRAST, IDS, OVERFLOW, UNREACHABLE, Browser
+from check_server import serving
+
+WIDTHS = (360, 768, 1280, 2560)
+CONTROLS = {"textbox", "combobox", "checkbox", "slider", "button", "tab", "spinbutton", "listbox"}
+faults = []
+
+
+def fault(what):
+    if what not in faults:
+        faults.append(what)
+        print(f"check_lab: {what}", file=sys.stderr, flush=True)
+
+
+def expect(truth, what):
+    if not truth:
+        fault(what)
+
+
+class Lab:
+    def __init__(self, browser, address):
+        self.browser, self.address = browser, address
+
+    def run(self, script):
+        return self.browser.run(script)
+
+    def until(self, condition, seconds=30):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self.run(condition):
+                return True
+            time.sleep(0.05)
+        fault(f"never came true: {condition}")
+        return False
+
+    def open(self, fragment="", ready="document.getElementById('status').textContent.includes('tokens scored')"):
+        self.browser.events.clear()
+        self.browser.call("Page.navigate", url="about:blank")
+        self.browser.wait_for("Page.loadEventFired")
+        self.browser.events.clear()
+        self.browser.call("Page.navigate", url=self.address + "/" + fragment)
+        self.browser.wait_for("Page.loadEventFired")
+        self.until(ready)
+
+    def scored(self, change):
+        """Does something, and waits until what it led to is shown."""
+        self.run("document.getElementById('status').textContent = 'waiting'")
+        self.run(change)
+        self.until("document.getElementById('status').textContent.includes('tokens scored')")
+
+    def click(self, words):
+        self.run(f"[...document.querySelectorAll('button')].find(b => b.textContent === {json.dumps(words)}).click()")
+
+    def key(self, key):
+        for kind in ("rawKeyDown", "keyUp"):
+            self.browser.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+    def text(self, element):
+        return self.run(f"document.getElementById({json.dumps(element)}).textContent")
+
+    def looks(self, where, pictures):
+        for dark in (False, True):
+            for width in WIDTHS:
+                self.browser.view(width, dark=dark)
+                self.browser.settle()
+                over = self.run(OVERFLOW)
+                expect(over["scroll"] <= over["width"] and not over["wide"], f"{where}, {width} pixels: too wide: {over}")
+                if pictures and (width in (360, 1280)):
+                    self.browser.screenshot(pictures / f"{where}-{width}{'-dark' if dark else ''}.png")
+            for text in self.run(CONTRAST):
+                fault(f"{where}, {'dark' if dark else 'light'}: text is too pale: {text}")
+        self.browser.view(1280)
+        expect(not self.run(IDS), f"{where}: ids that are there twice: {self.run(IDS)}")
+        expect(not self.run(UNREACHABLE), f"{where}: a region that scrolls cannot be reached by keyboard")
+
+    def named(self, where):
+        nodes = self.browser.call("Accessibility.getFullAXTree")["nodes"]
+        found = set()
+        for node in nodes:
+            role = node.get("role", {}).get("value")
+            if role in CONTROLS and not node.get("ignored"):
+                found.add(role)
+                expect(node.get("name", {}).get("value", "").strip(), f"{where}: a {role} has no name")
+        return found
+
+
+def check_look(lab, pictures):
+    lab.open()
+    rows = lab.run("document.querySelectorAll('#losses tr').length")
+    expect(rows == 2, f"at first the model's own scheme is scored alone, not {rows - 1}")
+    lab.scored("[...document.querySelectorAll('#schemes label')].find(l => l.textContent.startsWith('none')).click()")
+    shown = lab.run("[...document.querySelectorAll('#losses tr')].map(row => [...row.cells].map(cell => cell.textContent))")
+    told = lab.run("""fetch('/v1/score', {method: 'POST', body: JSON.stringify({text: state.text, positions: ['native', 'none'],
+        ctx: 1000})}).then(answer => answer.json()).then(answer => answer.scores.map(row => row.token_nats))""")
+    for row, nats in zip(shown[1:], told):
+        part = nats[1:lab.run("state.length")]
+        expect(abs(float(row[1]) - sum(part) / len(part)) < 1e-4, f"the table shows what the server says: {row}")
+    expect(lab.run("document.querySelectorAll('#chart polyline').length") == 1, "one curve beside the reference")
+    lab.run("document.getElementById('tokens').focus()")
+    before = lab.text("token")
+    lab.key("ArrowRight")
+    expect(lab.text("token") != before, "an arrow key goes to the next token")
+    expect(lab.run("document.querySelectorAll('#token ol').length") == 2, "a token's likeliest others under both schemes")
+    before = lab.text("token")
+    lab.run("document.getElementById('token-40').dispatchEvent(new MouseEvent('mouseenter'))")
+    expect(lab.text("token") != before, "the mouse does so too")
+    lab.looks("look", pictures)
+    roles = lab.named("look")
+    expect({"textbox", "combobox", "checkbox", "slider", "button", "tab"} <= roles, f"controls of all kinds are found: {roles}")
+
+    # Past the trained length sines fall apart, rope and alibi read on.
+    lab.scored("[...document.querySelectorAll('#lessons button')].find(b => b.textContent === 'Past the table').click()")
+    length, trained = lab.run("state.length"), lab.run("model().trained_length")
+    expect(length > trained, f"the lesson goes past the trained length: {length} of {trained}")
+    losses = lab.run("state.on.map(spec => rowOf(spec).nats_per_token)")
+    expect(losses[2] > losses[0] + 0.2 and losses[1] < losses[0] + 0.2, f"sines break, alibi does not: {losses}")
+    expect("trained length" in lab.text("chart"), "the chart says where the trained length is")
+    if pictures:
+        lab.browser.view(1280, 1000)
+        lab.browser.settle()
+        shot = lab.browser.call("Page.captureScreenshot", format="webp", quality=70, captureBeyondViewport=True)["data"]
+        (pictures / "lab.webp").write_bytes(base64.b64decode(shot))
+    lab.scored("const l = document.getElementById('length'); l.value = 128; l.dispatchEvent(new Event('input'))")
+    within = lab.run("state.on.map(spec => rowOf(spec).nats_per_token)")
+    expect(within[2] < within[0] + 0.2, f"within it they are alike: {within}")
+
+    # A state is an address.
+    address = lab.run("location.hash")
+    table = lab.text("losses")
+    lab.open(address)
+    expect(lab.text("losses") == table, "the address brings the same numbers back")
+    lab.run("document.getElementById('spec').value = 'rope:no_such=1'")
+    lab.click("Add")
+    lab.until("!document.getElementById('fault').hidden")
+    expect("no_such" in lab.text("fault"), "a wrong spec shows the engine's own error")
+
+
+def check_markup(lab):
+    nasty = "<img src=x onerror=\"document.title='caught'\"><script>document.title='caught'</script><b>bold</b>"
+    lab.open()
+    lab.scored(f"const t = document.getElementById('text'); t.value = {json.dumps(nasty)}; t.dispatchEvent(new Event('input'))")
+    expect(lab.text("tokens") == nasty, "markup in a text is shown as it is")
+    expect(lab.run("document.querySelectorAll('main img, main b, main script').length") == 0, "and is no element")
+    lab.run("""(() => { const real = window.fetch; window.fetch = (path, options) => path !== '/v1/completions' ? real(path, options)
+        : Promise.resolve(new Response('data: ' + JSON.stringify({choices: [{text: %s, logprobs: {token_logprobs: [-1],
+          top_logprobs: [{%s: -1}]}}]}) + '\\n\\ndata: [DONE]\\n\\n')); })()""" % (json.dumps(nasty), json.dumps(nasty)))
+    lab.run("document.getElementById('write').click()")
+    lab.until("document.getElementById('status').textContent === 'written'")
+    expect(nasty in lab.text("columns"), "markup that a model writes is shown as it is")
+    expect(lab.run("document.querySelectorAll('#columns img, #columns b').length") == 0, "and is no element either")
+    expect(lab.run("document.title") == "Ordinal lab", "and runs nothing")
+
+
+def check_write(lab, pictures):
+    lab.open()
+    lab.scored("[...document.querySelectorAll('#schemes label')].find(l => l.textContent.startsWith('none')).click()")
+    lab.run("document.getElementById('tab-look').focus()")
+    lab.key("ArrowRight")
+    expect(lab.run("state.view") == "write", "arrow keys change the view")
+    lab.run("document.getElementById('count').value = 30")
+    lab.run("document.getElementById('write').click()")
+    lab.until("document.getElementById('status').textContent === 'written'")
+    columns = lab.run("[...document.querySelectorAll('.column')].map(c => [...c.querySelectorAll('span')].slice(1).map(s => s.textContent).join(''))")
+    told = lab.run("""Promise.all([{}, {position: 'none'}].map(more => fetch('/v1/completions', {method: 'POST', body: JSON.stringify(
+        {prompt: 'Once upon a time', max_tokens: 30, temperature: 0.7, top_p: 1, seed: 8, ...more})}).then(a => a.json())
+        .then(a => a.choices[0].text)))""")
+    expect(columns == told, "columns are what the server gives for this seed")
+    expect(lab.run("document.querySelectorAll('.differs').length") == 1, "the first that differs is marked, once")
+    lab.looks("write", pictures)
+    lab.named("write")
+    lab.run("document.getElementById('count').value = 2000")
+    lab.run("document.getElementById('write').click()")
+    lab.click("Stop")
+    lab.until("document.getElementById('status').textContent === 'stopped'")
+
+
+def check_scheme(lab, pictures):
+    lab.open()
+    lab.run("document.getElementById('tab-scheme').click()")
+    lab.until("document.getElementById('kind-loss').textContent.includes('nats a token')")
+    before = lab.text("kind-loss")
+    lab.run("const s = document.querySelector('#params input[type=range]'); s.value = -2; s.dispatchEvent(new Event('change'))")
+    lab.until("document.getElementById('kind-spec').textContent.includes('=')")
+    lab.until(f"document.getElementById('kind-loss').textContent.includes('nats a token') && document.getElementById('kind-loss').textContent !== {json.dumps(before)}")
+    lab.looks("scheme", pictures)
+    lab.named("scheme")
+    spec = lab.text("kind-spec")
+    lab.click("Compare it")
+    lab.until("state.view === 'look'")
+    lab.until(f"[...document.querySelectorAll('#losses th')].some(cell => cell.textContent.includes({json.dumps(spec)}))")
+
+
+def check_key(ordinal, browser):
+    with serving(ordinal, "-q", "--api-key", "sesame") as address:
+        lab = Lab(browser, address)
+        lab.open(ready="!document.getElementById('key-form').hidden")
+        lab.run("document.getElementById('key').value = 'sesame'; document.querySelector('#key-form button').click()")
+        lab.until("document.getElementById('status').textContent.includes('tokens scored')")
+        browser.events.clear()  # the refusal is on the console
+
+
+def check_console(browser, address):
+    for event in browser.events:
+        method, params = event["method"], event["params"]
+        if method == "Runtime.consoleAPICalled":
+            fault(f"console: {params['type']} {[arg.get('value') for arg in params['args']]}")
+        elif method == "Runtime.exceptionThrown":
+            fault(f"uncaught: {params['exceptionDetails'].get('exception', {}).get('description')}")
+        elif method == "Log.entryAdded" and "400 (Bad Request)" not in params["entry"]["text"]:
+            fault(f"console: {params['entry']['level']} {params['entry']['text']}")
+        elif method == "Network.requestWillBeSent":
+            asked = params["request"]["url"]
+            if not asked.startswith((address + "/", "data:", "about:")):
+                fault(f"request: {asked}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ordinal")
+    parser.add_argument("--pictures", type=pathlib.Path)
+    args = parser.parse_args()
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        print("check_lab: skipped, no chromium here (tools/install_packages.sh page installs one)")
+        return 0
+    if args.pictures:
+        args.pictures.mkdir(parents=True, exist_ok=True)
+    browser = Browser(program)
+    try:
+        for domain in ("Page", "Runtime", "Log", "Network", "Accessibility"):
+            browser.call(domain + ".enable")
+        browser.view(1280)
+        with serving(args.ordinal, "-q") as address:
+            lab = Lab(browser, address)
+            for check in (lambda: check_look(lab, args.pictures), lambda: check_write(lab, args.pictures),
+                          lambda: check_scheme(lab, args.pictures), lambda: check_markup(lab)):
+                check()
+                check_console(browser, address)
+        check_key(args.ordinal, browser)
+    finally:
+        browser.close()
+    if not faults:
+        print("check_lab: the lab is fine: three views, lessons, keys, markup, widths, light and dark")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
