@@ -45,7 +45,9 @@ struct Case {
 constexpr Case kCases[] = {{"learned", false, Dtype::f32, Dtype::f32, 1},
                            {"alibi", false, Dtype::q8_0, Dtype::f32, 2},
                            {"rope:pairing=half", true, Dtype::q4_0, Dtype::f16, 3},
-                           {"none", true, Dtype::bf16, Dtype::bf16, 2}};
+                           {"none", true, Dtype::bf16, Dtype::bf16, 2},
+                           {"rope;with=rerope:window=40", true, Dtype::f32, Dtype::f16, 2},
+                           {"rope;with=dca:chunk=30,limit=50;with=logn:length=60", false, Dtype::q8_0, Dtype::f32, 3}};
 
 TEST_CASE("model: evaluating asks for no memory, from the first token on") {
   for (const Case& c : kCases) {

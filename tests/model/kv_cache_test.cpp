@@ -92,4 +92,33 @@ TEST_CASE("kv cache: sizes that are no number are refused") {
   CHECK(test::mentions(test::error_of([] { KvCache(config_of(64), INT64_MAX / 64, Dtype::f32); }), {"--ctx"}));
 }
 
+TEST_CASE("kv cache: another view of the keys lies apart from the first and from the values, and is copied with them") {
+  const int64_t d = 37, capacity = 70, tokens = 45;
+  const ordinal::ModelConfig config = config_of(d);
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
+    KvCache cache(config, capacity, dtype, 2), copy(config, capacity, dtype, 2);
+    CHECK(cache.bytes() == 2 * 3 * 96 * (2 * d + 64) * dtype_info(dtype).block_bytes);
+    CHECK(KvCache::bytes_of(config, capacity, dtype, 2) == cache.bytes());
+    // Small whole numbers, the same in every kind: which head, view and token a row is of.
+    const auto row = [&](int64_t head, int64_t which, int64_t t) {
+      return std::vector<float>(static_cast<size_t>(d), static_cast<float>((head * 3 + which) * 100 + t));
+    };
+    for (int64_t head = 0; head < 6; ++head)
+      for (int64_t t = 0; t < tokens; ++t) {
+        cache.store(head / 3, head % 3, t, row(head, 0, t).data(), row(head, 1, t).data());
+        cache.store_view(head / 3, head % 3, 1, t, row(head, 2, t).data());
+      }
+    copy.copy_from(cache, tokens);
+    for (const KvCache* found : {&cache, &copy})
+      for (int64_t head = 0; head < 6; ++head)
+        for (int64_t t = 0; t < tokens; ++t)
+          for (const int64_t c : {int64_t{0}, d - 1}) {
+            const int64_t lane = (t / 32 * d + c) * 32 + t % 32, value = (c / 32 * 96 + t) * 32 + c % 32;
+            CHECK(number(*found, found->keys(head / 3, head % 3), lane) == row(head, 0, t)[0]);
+            CHECK(number(*found, found->keys(head / 3, head % 3, 1), lane) == row(head, 2, t)[0]);
+            CHECK(number(*found, found->values(head / 3, head % 3), value) == row(head, 1, t)[0]);
+          }
+  }
+}
+
 }  // namespace

@@ -119,6 +119,23 @@ TEST_CASE("by distance: also in models with windows and soft caps, from a later 
   }
 }
 
+TEST_CASE("by distance: a fork goes on with every view of the keys, in every kind of cache") {
+  const ordinal::ModelDraft draft = draft_with_tables(0, {});
+  const auto model = ordinal::Model::bind(ordinal::write_model_in_memory(draft, "by distance"));
+  const std::vector<ordinal::TokenId> ids = test::random_ids(6, kReadTokens, draft.config.vocab_size);
+  const std::span<const ordinal::TokenId> text(ids);
+  for (const char* spec : kWithModifiers)
+    for (const ordinal::Dtype dtype : {ordinal::Dtype::f32, ordinal::Dtype::f16, ordinal::Dtype::bf16}) {
+      CAPTURE(spec);
+      ordinal::Session whole(model, {.position = spec, .capacity = kReadTokens, .n_threads = 1, .kv_dtype = dtype});
+      ordinal::Session first(model, {.position = spec, .capacity = kReadTokens, .n_threads = 1, .kv_dtype = dtype});
+      first.evaluate(text.first(33));
+      ordinal::Session fork = first.fork();
+      const auto expected = whole.evaluate(text), found = fork.evaluate(text.subspan(33));
+      CHECK(test::same_bits({found.begin(), found.end()}, {expected.begin(), expected.end()}));
+    }
+}
+
 TEST_CASE("by distance: the reference is another one for every parameter") {
   // What would pass if the engine and the reference both ignored a key.
   const ordinal::ModelDraft draft = draft_with_tables(0, {});

@@ -11,6 +11,7 @@
 #include "study/check/checks_scores.h"
 #include "study/check/checks_sinusoid.h"
 #include "study/check/toy_network.h"
+#include "study/places.h"
 #include "support.h"
 
 using namespace ordinal;
@@ -342,6 +343,36 @@ TEST_CASE("checks: C4 tells absolute from relative, whatever is claimed") {
   CHECK(one_fails(check_shift(with_fault(deep(), score_fault([](const AttentionSite& site, std::span<float> scores) {
                                            scores[0] += site.key_positions[0] == 0 ? 1.0f : 0.0f;
                                          })))));
+}
+
+TEST_CASE("checks: C4 of an anchored scheme fails where something enters the embedding") {
+  for (const char* spec : {"rope;with=logn:length=4", "alibi;with=sinks:first=2,window=3", "sinusoidal"}) {
+    CAPTURE(spec);
+    Subject anchored = subject(deep(), spec, false);
+    anchored.anchored = true;
+    CHECK(all_pass(check_shift(anchored)) == (std::string(spec) != "sinusoidal"));
+  }
+}
+
+TEST_CASE("checks: C16 fails where a key stands farther than promised, or a query not where it is") {
+  for (const char* spec : {"rope;with=rerope:window=9", "rope;with=dca:chunk=9,limit=12", "alibi;with=lambda:window=20",
+                           "rope;with=sinks:first=2,window=5"}) {
+    CAPTURE(spec);
+    const Subject checked = subject(deep(), spec, false);
+    CHECK(check_places(checked, places_of_keys).size() == 2);
+    CHECK(all_pass(check_places(checked, places_of_keys)));
+    const auto with_fault_at = [&](bool own, double more) {
+      return check_places(checked, [=](std::string_view what, const AttentionShape& shape, int64_t query) {
+        std::vector<double> places = places_of_keys(what, shape, query);
+        const auto nearer = [](double a, double b) { return a < b || std::isnan(a); };
+        (own ? places.back() : *std::ranges::max_element(places, nearer)) += more;
+        return places;
+      });
+    };
+    CHECK(one_fails(with_fault_at(false, 1)));
+    CHECK(one_fails(with_fault_at(true, 1)));
+  }
+  CHECK(check_places(subject(deep(), "rope;with=logn", false), places_of_keys).empty());
 }
 
 TEST_CASE("checks: C6 to C8 fail where a scheme shows a single layer the order, or blinds many") {

@@ -13,6 +13,7 @@
 #include "study/check/checks_scores.h"
 #include "study/check/checks_sinusoid.h"
 #include "study/check/toy_network.h"
+#include "study/places.h"
 
 namespace ordinal {
 namespace {
@@ -201,7 +202,7 @@ Checks check_scheme(std::string_view spec) {
 
   // The engine. A single layer sees order only through a scheme.
   append(checks, check_shift(subject));
-  append(checks, check_places(subject));
+  append(checks, check_places(subject, places_of_keys));
   if (parts.size() == 1 && parsed.parts.empty() && parsed.base.find(';') == std::string::npos) {
     const Subject single = subject_of(make_check_model(spec, 1), spec, kLength);
     if (!merges_near_distances(single.scheme->facts()))
@@ -226,7 +227,7 @@ Checks check_checkpoint(const std::shared_ptr<const Model>& model, std::string_v
   const bool rounded = subject.scheme->facts().param("rounding") == "bf16";
   if (!unseen && !rounded) append(checks, check_shift(subject));
   const bool nothing = std::ranges::all_of(names, acts_on("nothing"));
-  append(checks, check_places(subject));
+  append(checks, check_places(subject, places_of_keys));
   const bool blind = c.n_layers == 1 && (nothing || unseen);
   if (c.n_layers > 1 || blind || !merges_near_distances(subject.scheme->facts()))
     checks.push_back(check_word_order(subject, !blind));

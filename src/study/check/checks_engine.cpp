@@ -11,7 +11,6 @@
 #include "position/scheme.h"
 #include "study/check/check_model.h"
 #include "study/check/checks_sinusoid.h"
-#include "study/places.h"
 
 namespace ordinal {
 namespace {
@@ -142,7 +141,7 @@ Checks check_shift(const Subject& subject) {
   return {check_below(label, change, rounds_inputs(*subject.model) ? 1e-1 : 1e-4)};
 }
 
-Checks check_places(const Subject& subject) {
+Checks check_places(const Subject& subject, const PlacesOf& places_of) {
   const AttentionShape shape = attention_shape(subject.model->config(), subject.model->config().max_seq_len);
   const ModifiedSpec first = parse_modified_spec(subject.name.substr(0, end_of_modified(subject.name)));
   const int64_t tokens = 4 * shape.trained_length;
@@ -154,7 +153,7 @@ Checks check_places(const Subject& subject) {
     double most = 0;
     int64_t falls_short = 0;  // queries that do not see themselves at hand
     for (const int64_t query : {shape.trained_length - 1, shape.trained_length, tokens / 2, tokens - 1}) {
-      const std::vector<double> places = places_of_keys("rope;with=" + modifier, shape, query);
+      const std::vector<double> places = places_of("rope;with=" + modifier, shape, query);
       for (const double place : places)
         if (!std::isnan(place)) most = std::max(most, place);
       falls_short += !(std::abs(places.back()) < 0.01);

@@ -1,8 +1,11 @@
 // checks_engine.h: C4, C6 to C8, C10 and C14 on the engine itself: a model's logits under a scheme.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "ordinal/model.h"
 #include "study/check/check.h"
@@ -34,8 +37,9 @@ Checks check_collisions(const Subject& subject);
 Check check_same_bits(const Subject& subject);
 
 // C16: how far back the keys of a text stand, at most, that is four times as long as the trained ones: no farther than
-// the modifiers of a spec promise. Nothing for a spec without such.
-Checks check_places(const Subject& subject);
+// the modifiers of a spec promise. Nothing for a spec without such. `places_of`: places_of_keys of places.h.
+using PlacesOf = std::function<std::vector<double>(std::string_view spec, const AttentionShape& shape, int64_t query)>;
+Checks check_places(const Subject& subject, const PlacesOf& places_of);
 
 // How many positions to look at: at most 512 of those that the scheme has, of the trained ones when it has no end.
 int64_t rows_to_look_at(const Subject& subject);
