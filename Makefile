@@ -97,8 +97,8 @@ endif
 quietly = $(if $(V),,@echo '  $(firstword $(1)) $@'; )$(1)
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-isa parity real page-check serve-check lab-check sanitize thread fuzz arm64 example bench bench-peers \
-  lint lint-rules tidy each format golden pictures model study install uninstall packages clean help FORCE
+.PHONY: all demo test test-isa parity real page-check serve-check lab-check sanitize thread fuzz arm64 example \
+  bench bench-peers lint lint-rules tidy each format golden pictures model coverage study install uninstall packages clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
@@ -308,6 +308,9 @@ pictures: all  ## the pictures of the position schemes again
 
 model: all  ## train the shipped model again: TRAIN=file VALID=file (hours)
 	tools/make_model.sh "$(TRAIN)" "$(VALID)"
+
+coverage: $(B)/tests/run  ## how often intervals hold a known truth: the table of src/study/README.md (minutes)
+	$(B)/tests/run -ns -tc='intervals: coverage table'
 
 study: all  ## train one small model per position scheme and compare them: TRAIN=file VALID=file (an hour)
 	tools/study.sh "$(TRAIN)" "$(VALID)"

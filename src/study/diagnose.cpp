@@ -7,6 +7,7 @@
 
 #include "base/number_text.h"
 #include "ordinal/error.h"
+#include "study/intervals.h"
 #include "study/scoring.h"
 
 namespace ordinal {
@@ -63,22 +64,27 @@ void add_variants_of_native(const Model& model, std::vector<Candidate>& all) {
   for (const char* theta : {"10000", "100000", "500000", "1000000"}) all.push_back({with("theta", theta), "theta"});
 }
 
-// Losses of the candidates token by token: [candidates][tokens].
-std::vector<std::vector<double>> losses(const std::shared_ptr<const Model>& model, const TokenStream& stream,
-                                        const std::vector<Candidate>& candidates, int64_t tokens, int n_threads,
-                                        const std::function<void(int64_t)>& progress) {
+// Losses of the candidates token by token, [candidates][tokens], and how the tokens hang together.
+struct Losses {
+  std::vector<std::vector<double>> values;
+  SampledTokens sampled;
+};
+Losses losses(const std::shared_ptr<const Model>& model, const TokenStream& stream,
+              const std::vector<Candidate>& candidates, int64_t tokens, int n_threads,
+              const std::function<void(int64_t)>& progress) {
   const int64_t count = std::min(tokens + 1, static_cast<int64_t>(stream.tokens.size()));
   const auto part = std::span(stream.tokens).first(count);
   const int64_t window = std::min({kWindow, model->config().max_seq_len, count - 1});
   const std::vector<Window> windows = plan_windows(Cut::rolling, count, window, window);
-  std::vector<std::vector<double>> values(candidates.size());
+  Losses made{.values = std::vector<std::vector<double>>(candidates.size()), .sampled = {}};
+  made.sampled.add_text(windows);
   for (size_t i = 0; i < candidates.size(); ++i) {
     Session session(model, {.position = candidates[i].spec, .capacity = window, .n_threads = n_threads});
     score_windows({&session, 1}, part, windows, std::nullopt,
-                  [&](const Prediction& p) { values[i].push_back(p.nll(0, part[p.target])); }, {});
+                  [&](const Prediction& p) { made.values[i].push_back(p.nll(0, part[p.target])); }, {});
     progress(count - 1);
   }
-  return values;
+  return made;
 }
 
 }  // namespace
@@ -112,13 +118,13 @@ std::vector<DiagnosisRow> diagnose(const std::shared_ptr<const Model>& model, co
     if (progress) progress(std::min(done, total), total);
   };
   const auto results = [&](const std::vector<Candidate>& of, int64_t count) {
-    const std::vector<std::vector<double>> values = losses(model, stream, of, count, n_threads, step);
+    const auto [values, sampled] = losses(model, stream, of, count, n_threads, step);
     std::vector<DiagnosisRow> made;
     for (size_t i = 0; i < of.size(); ++i) {
       std::vector<double> delta;
       for (size_t t = 0; t < values[i].size(); ++t) delta.push_back(values[i][t] - values[0][t]);
-      const Estimate paired = estimate(delta);
-      made.push_back({of[i].spec, of[i].fact, static_cast<int64_t>(values[i].size()), estimate(values[i]).mean,
+      const Estimate paired = estimate(delta, sampled);
+      made.push_back({of[i].spec, of[i].fact, static_cast<int64_t>(values[i].size()), estimate(values[i], sampled).mean,
                       paired.mean, i == 0 ? 0 : paired.std_error});
     }
     return made;

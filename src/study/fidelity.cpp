@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "study/intervals.h"
 #include "study/scoring.h"
 
 namespace ordinal {
@@ -46,7 +47,9 @@ Fidelity measure_fidelity(std::shared_ptr<const Model> source, std::shared_ptr<c
       progress);
   result.tokens = static_cast<int64_t>(changes.size());
   const auto count = static_cast<double>(changes.size());
-  const Estimate change = estimate(changes);
+  SampledTokens sampled;
+  sampled.add_text(windows);
+  const Estimate change = estimate(changes, sampled);
   result.source_nll /= count;
   result.written_nll /= count;
   result.change_nll = change.mean;

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "base/words.h"
 #include "ordinal/error.h"
+#include "study/intervals.h"
 
 namespace ordinal {
 namespace {
@@ -156,6 +157,7 @@ Perplexity measure_perplexity(Session session, std::span<const TokenStream> stre
   result.start_token = streams.front().start.has_value();
   result.all.name = "all";
   std::vector<double> all_values;
+  SampledTokens all_sampled;
   double all_sum = 0, all_weight = 0;
   for (size_t i = 0; i < streams.size(); ++i) {
     const TokenStream& stream = streams[i];
@@ -182,7 +184,10 @@ Perplexity measure_perplexity(Session session, std::span<const TokenStream> stre
     score.tokens = static_cast<int64_t>(values.size());
     done += score.tokens;
     score.nll = sum / weight;
-    score.std_error = estimate(values).std_error;
+    SampledTokens sampled;
+    sampled.add_text(plans[i]);
+    all_sampled.add_text(plans[i]);
+    score.std_error = estimate(values, sampled).std_error;
     derive(score);
     all_sum += sum;
     all_weight += weight;
@@ -196,7 +201,7 @@ Perplexity measure_perplexity(Session session, std::span<const TokenStream> stre
     result.texts.push_back(std::move(score));
   }
   result.all.nll = all_sum / all_weight;
-  result.all.std_error = estimate(all_values).std_error;
+  result.all.std_error = estimate(all_values, all_sampled).std_error;
   derive(result.all);
   return result;
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "kernels/kernels.h"
@@ -137,25 +136,6 @@ double kl_divergence(std::span<const float> p, double p_log_sum, std::span<const
 
 TokenId argmax(std::span<const float> logits) {
   return static_cast<TokenId>(std::ranges::max_element(logits) - logits.begin());
-}
-
-Estimate estimate(std::span<const double> values) {
-  constexpr size_t kBlock = 64, kFewest = 16;
-  if (values.empty()) return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
-  double sum = 0;
-  for (const double value : values) sum += value;
-  const double mean = sum / static_cast<double>(values.size());
-  const size_t block = std::clamp<size_t>(values.size() / kFewest, 1, kBlock);
-  const size_t blocks = values.size() / block;
-  if (blocks < 2) return {mean, std::numeric_limits<double>::quiet_NaN()};
-  double squares = 0;
-  for (size_t b = 0; b < blocks; ++b) {
-    double block_sum = 0;
-    for (size_t i = b * block; i < (b + 1) * block; ++i) block_sum += values[i];
-    const double off = block_sum / static_cast<double>(block) - mean;
-    squares += off * off;
-  }
-  return {mean, std::sqrt(squares / static_cast<double>(blocks - 1) / static_cast<double>(blocks))};
 }
 
 }  // namespace ordinal

@@ -72,12 +72,4 @@ double kl_divergence(std::span<const float> p, double p_log_sum, std::span<const
 // The place of the largest, the first of equals.
 TokenId argmax(std::span<const float> logits);
 
-// A mean with its standard error. Neighbouring tokens are not independent, so the error comes from means of blocks of
-// consecutive values (64, fewer where there would be less than 16 blocks); NaN for fewer than two blocks.
-struct Estimate {
-  double mean = 0;
-  double std_error = 0;
-};
-Estimate estimate(std::span<const double> values);
-
 }  // namespace ordinal

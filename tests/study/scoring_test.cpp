@@ -192,18 +192,6 @@ TEST_CASE("divergence: zero of a thing from itself, and the textbook sum otherwi
   CHECK(kl_divergence(p, log_sum(p), p, log_sum(p)) < 1e-7);
 }
 
-TEST_CASE("estimate: mean and standard error from blocks; dependent values get the larger error they deserve") {
-  CHECK(std::isnan(estimate({}).mean));
-  CHECK(std::isnan(estimate(std::vector<double>{1.0}).std_error));
-  std::vector<double> apart, in_runs;  // the same numbers; once neighbours alike
-  for (int i = 0; i < 4096; ++i) apart.push_back(i % 2);
-  for (int i = 0; i < 4096; ++i) in_runs.push_back((i / 64) % 2);
-  CHECK(estimate(apart).mean == 0.5);
-  CHECK(estimate(apart).std_error == 0.0);  // every block has the same mean
-  CHECK(estimate(in_runs).mean == 0.5);
-  CHECK(estimate(in_runs).std_error == doctest::Approx(0.5 / std::sqrt(63.0)));
-}
-
 TEST_CASE("argmax: the first of equals") {
   CHECK(argmax(std::vector<float>{1, 3, 3, 2}) == 1);
   CHECK(argmax(std::vector<float>{-5}) == 0);

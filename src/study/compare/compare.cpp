@@ -11,12 +11,12 @@
 #include "position/scheme.h"
 #include "study/compare/probes.h"
 #include "study/compare/standing.h"
+#include "study/intervals.h"
 #include "study/scoring.h"
 
 namespace ordinal {
 namespace {
 
-constexpr double kTwoSided95 = 1.96;
 constexpr int64_t kLossPlaces = 32;  // of loss by position
 
 // A scheme that can run, where it stands in the result.
@@ -71,6 +71,8 @@ void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pas
   const auto n_tokens = static_cast<int64_t>(stream.tokens.size());
   const int64_t stride = pass.sliding ? std::max<int64_t>(1, pass.length / 2) : pass.length;
   const std::vector<Window> windows = plan_windows(Cut::rolling, n_tokens, pass.length, stride);
+  SampledTokens sampled;
+  sampled.add_text(windows);
   const bool has_native = runners.front().scheme == 0;
   const size_t count = runners.size();
   const int64_t step = std::max<int64_t>(1, pass.length / kLossPlaces);
@@ -114,7 +116,7 @@ void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pas
   for (size_t s = 0; s < count; ++s) {
     Tally& tally = tallies[s];
     const ComparedScheme& scheme = result.schemes[runners[s].scheme];
-    const Estimate loss = estimate(tally.nll);
+    const Estimate loss = estimate(tally.nll, sampled);
     ComparedRow row;
     row.position = scheme.position;
     row.trained = is_trained(scheme.standing, pass.length <= result.trained_length);
@@ -126,10 +128,10 @@ void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pas
     row.ppl = std::exp(loss.mean);
     row.bits_per_byte = loss.mean * scored / std::log(2.0) / static_cast<double>(bytes);
     if (has_native && s > 0) {
-      const Estimate delta = estimate(tally.delta);
+      const Estimate delta = estimate(tally.delta, sampled);
       row.delta_nll = delta.mean;
-      row.delta_low = delta.mean - kTwoSided95 * delta.std_error;
-      row.delta_high = delta.mean + kTwoSided95 * delta.std_error;
+      row.delta_low = delta.low;
+      row.delta_high = delta.high;
       row.kl = kl[0][s] / scored;
       row.top1_agreement = top1[0][s] / scored;
     }
