@@ -8,10 +8,13 @@
 #include "cli/terminal.h"
 #include "cli/texts.h"
 #include "ordinal/error.h"
+#include "position/scheme.h"
 #include "report/compared_html.h"
 #include "report/compared_text.h"
 #include "report/json.h"
+#include "report/npy.h"
 #include "report/text.h"
+#include "study/compare/presets.h"
 #include "study/pictures/pictures.h"
 
 namespace ordinal::cli {
@@ -27,9 +30,24 @@ struct CompareCommand {
   int64_t tokens = 0;
   ThreadsOption threads;
   std::optional<uint64_t> seed;
-  std::optional<std::string> html, json, csv;
+  std::optional<std::string> html, json, csv, per_token;
   bool quiet = false;
 };
+
+constexpr double kWorthSaying = 2;  // seconds
+
+std::string preset_help() {
+  std::string text;
+  for (const Preset& preset : presets())
+    text += (text.empty() ? "" : "; ") + std::string(preset.name) + " " + std::string(preset.summary);
+  return text;
+}
+
+std::string duration_text(double seconds) {
+  if (seconds < 90) return report::fixed(seconds, 0) + " s";
+  if (seconds < 5400) return report::fixed(seconds / 60, 0) + " minutes";
+  return report::fixed(seconds / 3600, 1) + " hours";
+}
 
 // As it can be typed again.
 std::string command_line(Arguments arguments) {
@@ -67,34 +85,41 @@ std::vector<SchemePicture> pictures_of(const Compared& result, const OpenedModel
 int run_compare(Arguments arguments) {
   CompareCommand o;
   Parser parser("compare",
-                "Runs the same weights and text under several position schemes, side by side, and says what each does "
+                "Runs the same weights and texts under several position schemes, side by side, and says what each does "
                 "to the loss, inside the trained length and beyond. Each row says whether the weights were trained for "
-                "its scheme.",
-                "ordinal compare -f book.txt --positions native,rope,none --lengths 128,512 --html page.html");
+                "its scheme at its length.",
+                "ordinal compare -f book.txt --positions @trained,@extensions --lengths 128,512 --html page.html");
   o.model.add_to(parser);
   o.model.add_dtype_to(parser);
   o.texts.add_to(parser);
   CompareOptions& options = o.compare;
   parser.list("--positions", options.positions,
-              "schemes with commas between them [default: all the weights were trained under; for one, also all that "
-              "need no tensors]",
-              split_position_list);
+              "schemes and sets of schemes with commas between them: " + preset_help() + " [default: @trained]",
+              split_choice);
+  parser.option("--reference", "SPEC", options.reference,
+                "what differences are from [default: native]; where it cannot go, native on the last tokens");
   parser.list("--lengths", options.lengths,
               "windows in tokens [default: a quarter, half, one, two and four times the trained length]");
   parser.option("--prompt", "TEXT", o.prompt, std::string("a prompt to continue [default: ") + kDefaultPrompt + "]");
   parser.option("-n,--new-tokens", "N", options.new_tokens, "tokens of the continuations [default: 24]");
-  parser.option("--tokens", "N", o.tokens, "score the first N tokens of the text; 0: all [default: 0]");
+  parser.option("--tokens", "N", o.tokens, "score the first N tokens of each text; 0: all [default: 0]");
   parser.option("--seed", "S", o.seed, "for shuffled and made-up tokens [default: 1]");
   o.threads.add_to(parser);
   parser.option("--html", "FILE", o.html, "write a page with charts, which needs nothing else");
   parser.option("--json", "FILE", o.json, "write all figures as JSON; - for standard output, in place of the tables");
   parser.option("--csv", "FILE", o.csv, "write the rows as CSV; - for standard output, in place of the tables");
+  parser.option("--per-token", "FILE.npy", o.per_token,
+                "write every token's loss under every scheme, with its id and place, as a NumPy file of records");
   parser.flag("-q,--quiet", o.quiet, "no notes on standard error");
   if (!parser.parse(arguments)) return 0;
   if (options.new_tokens < 0 || o.tokens < 0)
     throw Error("a number of tokens is below 0", "0 or more", std::to_string(std::min(options.new_tokens, o.tokens)));
   if ((o.html == "-") + (o.json == "-") + (o.csv == "-") > 1)
     throw UsageError{"two results for standard output\n  expected: one of --html, --json and --csv with -", ""};
+  if (o.per_token == "-")
+    throw UsageError{"--per-token - is not possible\n  expected: the name of a file", "--per-token losses.npy"};
+  check_position_spec(options.reference);
+  options.keep_tokens = o.per_token.has_value();
   options.seed = o.seed.value_or(1);
   options.n_threads = o.threads.count();
 
@@ -104,24 +129,23 @@ int run_compare(Arguments arguments) {
   watch_signals();
   const Notes notes = parser.notes(o.quiet);
   if (o.texts.files.empty()) o.texts.files.push_back(default_text_path());
-  if (o.texts.files.size() > 1)
-    throw UsageError{"compare takes one text\n  expected: one -f FILE",
-                     "join the files: cat A B | ordinal compare -f -"};
   const auto start = std::chrono::steady_clock::now();
   const OpenedModel opened = open_model(o.model, notes);
   const bool has_start = opened.model->config().bos_id >= 0 || !opened.model->config().eos_ids.empty();
   std::vector<TokenStream> streams =
       read_streams(o.texts, opened, has_start ? StartToken::always : StartToken::never, notes);
-  TokenStream& stream = streams.front();
-  if (o.tokens > 0 && o.tokens < static_cast<int64_t>(stream.tokens.size())) {
+  for (TokenStream& stream : streams) {
+    if (o.tokens == 0 || o.tokens >= static_cast<int64_t>(stream.tokens.size())) continue;
     stream.tokens.resize(static_cast<size_t>(o.tokens));
     stream.bytes.resize(stream.tokens.size());
     stream.words.resize(stream.tokens.size());
   }
   if (!prompt.empty()) options.prompt = opened.tokenizer->encode(prompt, {.parse_special = o.texts.special});
 
+  const double expected = estimate_seconds(opened.model, streams, options);
+  if (expected > kWorthSaying) notes.say("this will take about " + duration_text(expected));
   Progress progress("comparing", o.quiet);
-  Compared result = compare(opened.model, *opened.tokenizer, stream, options, [&](int64_t done, int64_t total) {
+  Compared result = compare(opened.model, *opened.tokenizer, streams, options, [&](int64_t done, int64_t total) {
     throw_if_interrupted();
     progress.update(done, total);
   });
@@ -135,14 +159,22 @@ int run_compare(Arguments arguments) {
   }
   result.command = command_line(arguments);
   result.version = kVersion;
-  result.headlines = headlines_of(result);
+  result.findings = findings_of(result);
+  for (const Finding& found : result.findings) result.headlines.push_back(found.text);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   if (o.html) write_result(*o.html, report::to_html(result, pictures_of(result, opened)));
   if (o.json) write_result(*o.json, report::to_json(result) + "\n");
   if (o.csv) write_result(*o.csv, report::to_csv(result));
-  if (o.json != "-" && o.csv != "-" && o.html != "-") write_out(report::to_text(result, output_takes_colour()));
-  for (const std::optional<std::string>& file : {o.html, o.json, o.csv})
+  if (o.per_token) {
+    std::vector<std::string> ran;
+    for (const ComparedScheme& scheme : result.schemes)
+      if (scheme.standing != Standing::refused) ran.push_back(scheme.position);
+    write_result(*o.per_token, report::to_npy(result.token_losses, ran));
+  }
+  if (o.json != "-" && o.csv != "-" && o.html != "-")
+    write_out(report::to_text(result, output_width(), output_takes_colour()));
+  for (const std::optional<std::string>& file : {o.html, o.json, o.csv, o.per_token})
     if (file && *file != "-") notes.say("wrote " + *file);
   notes.say(report::fixed(result.seconds, 1) + " s");
   return 0;

@@ -263,6 +263,8 @@ Generated report_of(const Generation& result, const OpenedModel& opened, const S
   Generated report;
   report.model = opened.path;
   report.position = session.scheme().spec();
+  report.standing =
+      standing_word(session, std::min(session.capacity(), static_cast<int64_t>(prompt.size() + result.ids.size())));
   report.seed = result.seed;
   report.prompt_ids = prompt;
   report.ids = result.ids;

@@ -128,6 +128,7 @@ int run_logits(Arguments arguments) {
   Evaluated result;
   result.model = opened.path;
   result.position = session.scheme().spec();
+  result.standing = standing_word(session, length);
   result.ids = ids;
   result.all = o.all;
   evaluate(session, ids, o.all, o.quiet, [&](int64_t, std::span<const float> logits) {

@@ -120,9 +120,13 @@ void check_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, i
 void announce_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions,
                      const Notes& notes, int64_t key_views = 1);
 
-// A session that has room for the prompt. Without --ctx the context is the trained length; where the position scheme
-// has no end, a longer prompt gets what it and the new tokens need, with a note, but for one that is far longer and
-// would take much memory. Throws Error for a prompt that is too long, unless it may be cut.
+// How the weights stand to the session's scheme over the first `length` positions, as a word (standing.h).
+std::string standing_word(const Session& session, int64_t length);
+
+// A session that has room for the prompt, with a note where the weights never saw its scheme. Without --ctx the context
+// is the trained length; where the position scheme has no end, a longer prompt gets what it and the new tokens need,
+// with a note, but for one that is far longer and would take much memory. Throws Error for a prompt that is too long,
+// unless it may be cut.
 Session open_session(const OpenedModel& opened, const RunOptions& options, const SessionNeeds& needs,
                      const Notes& notes);
 

@@ -80,6 +80,7 @@ int run_perplexity(Arguments arguments) {
   const std::vector<TokenStream> streams = read_streams(o.texts, opened, start, notes);
   Session session = open_session(opened, o.run, {}, notes);
   const int64_t ctx = session.capacity();
+  const std::string standing = standing_word(session, ctx);
   const int64_t stride = o.stride.value_or(protocol.stride > 0    ? std::min(protocol.stride, ctx)
                                            : protocol.stride == 0 ? ctx
                                                                   : std::max<int64_t>(1, ctx / 2));
@@ -95,6 +96,7 @@ int run_perplexity(Arguments arguments) {
       });
   progress.clear();
   result.model = opened.path;
+  result.standing = standing;
   notes.say(std::string(protocol.name) + ": " + std::to_string(result.windows) + " windows of " + std::to_string(ctx) +
             " tokens, stride " + std::to_string(stride) + ", start token " + (result.start_token ? "yes" : "no") +
             ", position " + result.position + ", " + report::fixed(result.seconds, 1) + " s");

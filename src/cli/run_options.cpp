@@ -8,6 +8,7 @@
 #include "ordinal/error.h"
 #include "position/scheme.h"
 #include "report/text.h"
+#include "study/compare/standing.h"
 
 namespace ordinal::cli {
 namespace {
@@ -113,6 +114,20 @@ void announce_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype
             (kv_dtype == Dtype::f32 ? " (--kv-dtype f16 halves it)" : ""));
 }
 
+std::string standing_word(const Session& session, int64_t length) {
+  return std::string(standing_name(stand_of(session.model(), session.scheme(), std::max<int64_t>(1, length)).standing));
+}
+
+namespace {
+
+void note_standing(const Session& session, const Notes& notes) {
+  const int64_t inside = std::min(session.capacity(), session.model().config().max_seq_len);
+  const Stand stand = stand_of(session.model(), session.scheme(), inside);
+  if (stand.standing == Standing::untrained) notes.say(session.scheme().spec() + ": " + stand.reason);
+}
+
+}  // namespace
+
 Session open_session(const OpenedModel& opened, const RunOptions& options, const SessionNeeds& needs,
                      const Notes& notes) {
   const ModelConfig& config = opened.model->config();
@@ -124,6 +139,7 @@ Session open_session(const OpenedModel& opened, const RunOptions& options, const
   wanted.kv_dtype = kv_dtype_from_name(options.kv_dtype);
   check_memory(config, options.ctx.value_or(config.max_seq_len), wanted.kv_dtype, needs.n_sessions);
   Session session(opened.model, wanted);  // takes memory for keys and values as they come, none yet
+  note_standing(session, notes);
   if (needs.prompt_length <= session.capacity() || needs.slides) {
     announce_memory(config, session.capacity(), wanted.kv_dtype, needs.n_sessions, notes,
                     session.scheme().views().keys);

@@ -2,6 +2,7 @@
 #include "cli/terminal.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,6 +75,12 @@ void write_result(const std::string& path, std::string_view text) {
 }
 
 bool output_is_terminal() { return isatty(STDOUT_FILENO) != 0; }
+size_t output_width() {
+  winsize size{};
+  if (!output_is_terminal() || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
 bool output_takes_colour() { return output_is_terminal() && std::getenv("NO_COLOR") == nullptr; }
 bool input_is_terminal() { return isatty(STDIN_FILENO) != 0; }
 

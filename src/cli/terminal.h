@@ -28,6 +28,7 @@ void write_out(std::string_view text);
 void write_result(const std::string& path, std::string_view text);
 bool output_is_terminal();
 bool output_takes_colour();  // a terminal, and NO_COLOR is not set
+size_t output_width();       // columns of the terminal; 0 where the output goes elsewhere
 bool input_is_terminal();
 
 // Everything in a file, or with "-" on standard input. Throws Error when it cannot be read, Interrupted on a signal.

@@ -15,7 +15,9 @@ struct Section {
   std::string inside;
 };
 
+// The finding is the title; without one, what was done.
 std::string title_of(const Compared& result) {
+  if (!result.findings.empty()) return result.findings.front().text;
   static constexpr std::array<const char*, 13> kWords = {"No",    "One",   "Two",  "Three", "Four",   "Five",  "Six",
                                                          "Seven", "Eight", "Nine", "Ten",   "Eleven", "Twelve"};
   const size_t n = result.schemes.size();
@@ -34,25 +36,31 @@ std::string pictures_section(const Compared& result, std::span<const SchemePictu
 }
 
 std::string header(const Compared& result) {
-  std::string out = "<header>\n<p class=\"eyebrow\">Ordinal · compare</p>\n<h1>" + title_of(result) + "</h1>\n";
-  out += "<p class=\"lead\"><span class=\"spec\">" + page::html(result.model) + "</span> · " +
+  std::string out =
+      "<header>\n<p class=\"eyebrow\">Ordinal · compare</p>\n<h1>" + page::html(title_of(result)) + "</h1>\n";
+  out += "<p class=\"lead\"><span class=\"spec\">" + page::html(page::base_name(result.model)) + "</span> · " +
          grouped(result.parameters) + " parameters · trained at " +
          page::count(result.trained_length, "token", "tokens") + " · scored on <span class=\"spec\">" +
-         page::html(result.text) + "</span></p>\n";
-  if (result.headlines.empty()) return out + "</header>\n";
-  out += "<ul class=\"headlines\">\n";
-  for (const std::string& headline : result.headlines) out += "<li>" + page::html(headline) + "</li>\n";
-  return out + "</ul>\n</header>\n";
+         page::html(page::text_names(result)) + "</span></p>\n";
+  std::string first, rest;
+  constexpr size_t kFirst = 3;  // below the title; the charts come next
+  for (size_t i = 1; i < result.findings.size(); ++i)
+    (i > kFirst || result.findings[i].detail ? rest : first) +=
+        "<li>" + page::html(result.findings[i].text) + "</li>\n";
+  if (!first.empty()) out += "<ul class=\"headlines\">\n" + first + "</ul>\n";
+  if (!rest.empty()) out += page::details("More findings", "<ul class=\"findings\">\n" + rest + "</ul>\n");
+  return out + "</header>\n";
 }
 
 }  // namespace
 
 std::string to_html(const Compared& result, std::span<const SchemePicture> pictures) {
   const std::vector<Section> sections = {
+      {"where", "Where in the window", page::difference_by_position(result)},
+      {"summary", "Schemes by perplexity", page::summary_tables(result)},
       {"standing", "What may be said", page::standings(result)},
-      {"summary", "Summary", page::summary_tables(result)},
       {"length", "Loss by length", page::loss_by_length(result)},
-      {"difference", "Difference to native", page::differences(result)},
+      {"difference", "Difference to the reference", page::differences(result)},
       {"position", "Loss by position", page::loss_by_position(result)},
       {"agreement", "Agreement", page::agreement(result)},
       {"order", "Order", page::order_sensitivity(result)},
@@ -78,7 +86,7 @@ std::string to_html(const Compared& result, std::span<const SchemePicture> pictu
          "img-src data:\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
          "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" +
-         title_of(result) + "</title>\n<style>\n" + draw::svg_style() + "\n" + page::style() +
+         page::html(title_of(result)) + "</title>\n<style>\n" + draw::svg_style() + "\n" + page::style() +
          "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">To the content</a>\n" + header(result) + nav +
          "<main id=\"main\" tabindex=\"-1\">\n" + body + "</main>\n<footer><p>Made by ordinal " +
          page::html(result.version) + ".</p></footer>\n</body>\n</html>\n";

@@ -1,7 +1,9 @@
 // compared_html_charts.cpp: the charts of lines and dots on the page of a comparison.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <set>
 
 #include "draw/scale.h"
 #include "report/compared_html_parts.h"
@@ -72,53 +74,41 @@ bool is_untrained(const Compared& result, size_t scheme) {
   return result.schemes[scheme].standing == Standing::untrained;
 }
 
-// Rows that may stand on one scale: small differences beside large ones would be seen as none.
-struct Kin {
-  bool trained, past;  // past: longer than the trained length, where it matters
-  std::string title;
-  bool holds(const Compared& result, const ComparedRow& row) const {
-    const bool longer = result.trained_length > 0 && row.length > result.trained_length;
-    return row.trained == trained && (!trained || longer == past) && row.refused.empty() && row.delta_nll;
+// Differences to the reference at one length: schemes down, a dot for each, its interval as a bar through it.
+Chart forest(const Compared& result, int64_t length, const std::string& protocol) {
+  std::vector<const ComparedRow*> rows;
+  for (const ComparedRow& row : result.rows)
+    if (row.length == length && (row.protocol == protocol || (row.protocol == kRecent && protocol == kWhole)) &&
+        row.refused.empty() && row.delta_nll && std::isfinite(*row.delta_nll))
+      rows.push_back(&row);
+  std::ranges::stable_sort(rows, {}, [](const ComparedRow* row) { return *row->delta_nll; });
+  Chart chart{.title = count(length, "token", "tokens"), .x = {.title = "difference (nats)"}};
+  chart.markers = {{.at = 0, .label = ""}};
+  for (const ComparedRow* row : rows) {
+    const auto y = static_cast<double>(chart.y.labels.size());
+    const int colour = std::max(0, scheme_index(result, row->position));
+    chart.y.labels.push_back(short_name(result, row->position) + (row->protocol == kRecent ? ", last tokens" : ""));
+    if (row->delta_low && row->delta_high)
+      chart.series.push_back({.x = {*row->delta_low, *row->delta_high}, .y = {y, y}, .colour = colour});
+    chart.series.push_back(
+        {.name = row->position, .x = {*row->delta_nll}, .y = {y}, .drawn = Drawn::dots, .colour = colour});
   }
-};
+  const auto n = static_cast<double>(rows.size());
+  chart.y.from = n - 0.5, chart.y.to = -0.5;  // the first at the top
+  return chart;
+}
 
-// Differences to native: a dot for each scheme and length, its interval as a line through it. Neighbours step aside.
-Chart difference_chart(const Compared& result, const Kin& kin, const std::string& protocol) {
-  const auto belongs = [&](const ComparedRow& row) {
-    return row.protocol == protocol && row.position != result.native && kin.holds(result, row);
-  };
-  std::vector<int64_t> lengths;
-  for (const int64_t length : lengths_of(result))
-    if (std::ranges::any_of(result.rows, [&](const ComparedRow& r) { return r.length == length && belongs(r); }))
-      lengths.push_back(length);
-  Chart chart{.title = kin.title, .x = length_axis(lengths), .y = {.title = "difference (nats)"}};
-  chart.markers = {{.at = 0, .label = "", .horizontal = true}};
+// One axis for all lengths.
+void share_x(std::vector<Panel>& panels) {
   draw::Range range(false);
   range.add(0);
-  const auto n = static_cast<double>(result.schemes.size());
-  for (size_t s = 0; s < result.schemes.size(); ++s) {
-    const double aside = (static_cast<double>(s) - (n - 1) / 2) * std::min(0.12, 0.7 / n);
-    Series dots{.name = result.schemes[s].position, .drawn = Drawn::dots, .colour = static_cast<int>(s)};
-    Series intervals{.colour = static_cast<int>(s)};
-    for (size_t i = 0; i < lengths.size(); ++i) {
-      const ComparedRow* row = find_row(result, dots.name, lengths[i], protocol);
-      if (row == nullptr || !belongs(*row)) continue;
-      const double x = static_cast<double>(i) + aside;
-      dots.x.push_back(x), dots.y.push_back(*row->delta_nll);
-      range.add(*row->delta_nll);
-      if (!row->delta_low || !row->delta_high) continue;
-      range.add(*row->delta_low), range.add(*row->delta_high);
-      intervals.x.insert(intervals.x.end(), {x, x, kNan});
-      intervals.y.insert(intervals.y.end(), {*row->delta_low, *row->delta_high, kNan});
-    }
-    if (dots.x.empty()) continue;
-    if (!intervals.x.empty()) chart.series.push_back(std::move(intervals));
-    chart.series.push_back(std::move(dots));
-  }
+  for (const Panel& panel : panels)
+    for (const Series& series : std::get<Chart>(panel).series)
+      for (const double x : series.x) range.add(x);
   const auto [least, greatest] = range.ends();
-  const double room = (greatest - least) / 12;  // no dot on the frame
-  chart.y.from = least - room, chart.y.to = greatest + room;
-  return chart;
+  const double room = (greatest - least) / 20;
+  for (Panel& panel : panels)
+    std::get<Chart>(panel).x.from = least - room, std::get<Chart>(panel).x.to = greatest + room;
 }
 
 // One chart for each length: the loss at each place of the window.
@@ -136,11 +126,11 @@ std::vector<Panel> position_panels(const Compared& result, bool trained_only) {
         if (found == nullptr || !found->refused.empty() || found->loss_by_position.empty()) continue;
         if (row == nullptr || protocol == "whole") row = found;
       }
-      if (row == nullptr || (trained_only && !row->trained)) continue;
+      if (row == nullptr || (trained_only && !row->is_trained())) continue;
       std::vector<double> x;
       for (size_t i = 0; i < row->loss_by_position.size(); ++i)
         x.push_back((static_cast<double>(i) + 0.5) * static_cast<double>(row->loss_step));
-      add_line(chart, name, static_cast<int>(s), x, row->loss_by_position, !row->trained, false);
+      add_line(chart, name, static_cast<int>(s), x, row->loss_by_position, !row->is_trained(), false);
     }
     if (chart.series.empty()) continue;
     if (result.trained_length > 0 && result.trained_length <= length)
@@ -149,6 +139,65 @@ std::vector<Panel> position_panels(const Compared& result, bool trained_only) {
   }
   share_y(panels);
   return panels;
+}
+
+// Names at the ends of lines, moved up where they would lie on each other. A line of one point is drawn as nothing.
+void name_ends(const Compared& result, Chart& chart) {
+  draw::Range range(false);
+  std::vector<std::pair<double, const Series*>> ends;
+  for (const Series& series : chart.series) {
+    if (series.x.empty() || !std::isfinite(series.y.back())) continue;
+    ends.emplace_back(series.y.back(), &series);
+    for (const auto* values : {&series.low, &series.high})
+      for (const double value : *values) range.add(value);
+  }
+  std::ranges::sort(ends, {}, &std::pair<double, const Series*>::first);
+  const auto [least, greatest] = range.ends();
+  const double gap = (greatest - least) / 18;
+  double last = -std::numeric_limits<double>::infinity();
+  std::vector<Series> names;
+  for (const auto& [y, series] : ends) {
+    last = std::max(y, last + gap);
+    names.push_back(
+        {.x = {series->x.back()}, .y = {last}, .colour = series->colour, .labels = {short_name(result, series->name)}});
+  }
+  std::ranges::move(names, std::back_inserter(chart.series));
+}
+
+// A number hidden in the text: depth by length, a map for each scheme.
+std::string passkey_maps(const Compared& result) {
+  std::set<int64_t> lengths;
+  std::set<double> depths;
+  for (const RecallRow& row : result.passkey) lengths.insert(row.length), depths.insert(row.depth.value_or(0));
+  if (lengths.empty()) return "";
+  Drawing drawing{.key = "passkey", .label = "Pass key by depth and length", .width = 300, .height = 240, .columns = 3};
+  for (const ComparedScheme& scheme : result.schemes) {
+    HeatMap map{.title = short_name(result, scheme.position),
+                .x = {.title = "window (tokens)"},
+                .y = {.title = "depth (%)"},
+                .most = 200,
+                .with_text = true};
+    map.rows = std::ssize(depths), map.cols = std::ssize(lengths);
+    for (const int64_t length : lengths) map.x.labels.push_back(grouped(length));
+    bool any = false;
+    for (const double depth : depths) {
+      map.y.labels.push_back(number(100 * depth, 0));
+      for (const int64_t length : lengths) {
+        double share = kNan;
+        for (const RecallRow& row : result.passkey)
+          if (row.position == scheme.position && row.length == length && row.depth == depth && row.accuracy)
+            share = rounded(100 * *row.accuracy, 0);
+        map.values.push_back(share);
+        any = any || std::isfinite(share);
+      }
+    }
+    if (any) drawing.panels.emplace_back(std::move(map));
+  }
+  if (drawing.panels.empty()) return "";
+  drawing.caption =
+      "A sentence with a number of five digits, somewhere in the text, and asked for at its end: how often "
+      "every token of the number was held best, in percent.";
+  return "<h3>Pass key</h3>\n" + figure(result, std::move(drawing));
 }
 
 }  // namespace
@@ -168,7 +217,7 @@ std::string loss_by_length(const Compared& result) {
         const ComparedRow* row = find_row(result, result.schemes[s].position, lengths[i], protocol);
         x.push_back(static_cast<double>(i));
         y.push_back(row != nullptr && row->refused.empty() ? row->nll : kNan);
-        trained.push_back(row != nullptr && row->trained);
+        trained.push_back(row != nullptr && row->is_trained());
       }
       add_by_row(chart, result.schemes[s].position, static_cast<int>(s), x, y, trained);
     }
@@ -186,27 +235,30 @@ std::string loss_by_length(const Compared& result) {
 }
 
 std::string differences(const Compared& result) {
-  const std::string length = count(result.trained_length, "token", "tokens");
-  const std::vector<Kin> kinds = {
-      {true, false, "Trained, up to " + length}, {true, true, "Trained, past " + length}, {false, false, "Untrained"}};
   std::string out;
   int figures = 0;
   for (const std::string& protocol : protocols_of(result)) {
     Drawing drawing{.key = "differences-" + std::to_string(++figures),
-                    .label = "Difference to native, " + protocol_title(protocol),
-                    .width = 350,
-                    .height = 270,
-                    .columns = 3};
-    for (const Kin& kin : kinds)
-      if (Chart chart = difference_chart(result, kin, protocol); !chart.series.empty())
+                    .label = "Difference to the reference, " + protocol_title(protocol),
+                    .width = 380,
+                    .columns = 3,
+                    .legend = false};
+    size_t most = 0;
+    for (const int64_t length : lengths_of(result))
+      if (Chart chart = forest(result, length, protocol); !chart.series.empty()) {
+        most = std::max(most, chart.y.labels.size());
         drawing.panels.emplace_back(std::move(chart));
-    if (!drawing.panels.empty())
-      out += "<h3>" + html(protocol_title(protocol)) + "</h3>\n" + figure(result, std::move(drawing));
+      }
+    if (drawing.panels.empty()) continue;
+    drawing.height = 76 + 22 * static_cast<double>(most);
+    share_x(drawing.panels);
+    out += "<h3>" + html(protocol_title(protocol)) + "</h3>\n" + figure(result, std::move(drawing));
   }
-  if (out.empty()) return paragraph("nothing", "No scheme ran beside the native one.");
-  return "<p>A dot is the mean difference to " + spec(result.native) +
-         " on the same tokens, the line through it the 95&nbsp;% interval; below 0 is better than native. Each chart "
-         "has a scale of its own.</p>\n" +
+  if (out.empty()) return paragraph("nothing", "No scheme ran beside the reference.");
+  return "<p>A dot is the mean difference to " + spec(result.reference) +
+         " on the same tokens, the line through it the 95&nbsp;% interval; to the left of 0 is better. All lengths "
+         "have "
+         "one axis.</p>\n" +
          out;
 }
 
@@ -224,8 +276,8 @@ std::string loss_by_position(const Compared& result) {
       "reach further.";
   std::string out = figure(result, std::move(drawing));
   const bool mixed =
-      std::ranges::any_of(result.rows, [](const ComparedRow& row) { return row.trained; }) &&
-      std::ranges::any_of(result.rows, [](const ComparedRow& r) { return !r.trained && r.refused.empty(); });
+      std::ranges::any_of(result.rows, [](const ComparedRow& row) { return row.is_trained(); }) &&
+      std::ranges::any_of(result.rows, [](const ComparedRow& r) { return !r.is_trained() && r.refused.empty(); });
   if (!mixed) return out;
   Drawing close{.key = "loss-by-position-trained",
                 .label = "Loss by position, trained schemes",
@@ -236,6 +288,63 @@ std::string loss_by_position(const Compared& result) {
                 .columns = 3};
   return close.panels.empty() ? out
                               : out + "<h3>Trained, jointly or exact only</h3>\n" + figure(result, std::move(close));
+}
+
+std::string difference_by_position(const Compared& result) {
+  constexpr size_t kMostLines = 7;
+  Drawing drawing{.key = "difference-by-position",
+                  .label = "Difference to the reference by position in the window",
+                  .width = 560,
+                  .height = 340,
+                  .legend = false};
+  std::vector<int64_t> lengths = lengths_of(result);
+  std::ranges::reverse(lengths);
+  for (const int64_t length : lengths) {
+    if (!drawing.panels.empty() && length > result.trained_length) continue;  // the longest, then the trained one
+    std::vector<const ComparedRow*> rows;
+    for (const ComparedRow& row : result.rows)
+      if (row.length == length && row.protocol == kWhole && !row.delta_by_position.empty()) rows.push_back(&row);
+    // More lines than can be told apart: what the weights know first, then what costs least.
+    std::ranges::stable_sort(rows, {}, [&](const ComparedRow* row) {
+      const int index = scheme_index(result, row->position);
+      const bool known = index >= 0 && result.schemes[static_cast<size_t>(index)].question <= Question::joint;
+      return std::pair(!known, row->nll);
+    });
+    if (rows.size() > kMostLines) rows.resize(kMostLines);
+    if (rows.empty()) continue;
+    const ComparedRow& one = *rows.front();
+    // Room for the names on the right.
+    Chart chart{.title = "windows of " + count(length, "token", "tokens"),
+                .x = {.title = "position in the window", .from = 0, .to = 1.2 * static_cast<double>(length)},
+                .y = {.title = "nats per token, + is worse"}};
+    chart.markers = {
+        {.at = 0, .label = one.against + (one.against_protocol == kRecent ? ", last tokens" : ""), .horizontal = true}};
+    if (result.trained_length > 0 && result.trained_length <= length)
+      chart.markers.push_back({.at = static_cast<double>(result.trained_length), .label = "trained length"});
+    for (const ComparedRow* row : rows) {
+      Series line{.name = row->position, .colour = std::max(0, scheme_index(result, row->position))};
+      for (size_t i = 0; i < row->delta_by_position.size(); ++i) {
+        const Estimate& e = row->delta_by_position[i];
+        line.x.push_back((static_cast<double>(i) + 0.5) * static_cast<double>(row->loss_step));
+        line.y.push_back(e.mean);
+        line.low.push_back(e.low), line.high.push_back(e.high);
+      }
+      chart.series.push_back(std::move(line));
+    }
+    name_ends(result, chart);
+    drawing.panels.emplace_back(std::move(chart));
+    if (drawing.panels.size() > 1) break;
+    if (Chart all = forest(result, length, std::string(kWhole)); !all.series.empty())
+      drawing.panels.emplace_back(std::move(all));
+    if (length <= result.trained_length) break;
+  }
+  if (drawing.panels.empty()) return paragraph("nothing", "No scheme ran beside the reference.");
+  drawing.caption =
+      "Differences on the same tokens, by position in the window and over all of it. The band is the 95&nbsp;% "
+      "interval over windows. A line that leaves 0 at "
+      "the "
+      "trained length shows a scheme that does not reach further.";
+  return figure(result, std::move(drawing));
 }
 
 std::string order_sensitivity(const Compared& result) {
@@ -287,6 +396,15 @@ std::string recall(const Compared& result) {
   if (tasks.empty()) return paragraph("nothing", "Recall was not measured.");
   std::ranges::sort(lengths);
   lengths.erase(std::ranges::unique(lengths).begin(), lengths.end());
+  double most = 0;
+  for (const auto* rows : {&result.recall, &result.passkey})
+    for (const RecallRow& row : *rows)
+      if (row.accuracy) most = std::max(most, row.low);
+  if (most <= std::max(result.recall_chance, 0.1))
+    return paragraph("nothing",
+                     "Nothing is recalled from the context alone under any scheme; always naming the "
+                     "text&#x2019;s commonest token is right " +
+                         percent(result.recall_chance, 1) + " of the time.");
 
   // accuracy[task][scheme][length]
   std::map<std::string, std::map<std::string, std::map<int64_t, const RecallRow*>>> found;
@@ -319,14 +437,21 @@ std::string recall(const Compared& result) {
       for (const int64_t length : lengths) {
         const RecallRow* row = found[task][scheme.position][length];
         any = any || row != nullptr;
-        cells += "<td>" + percent(row != nullptr ? row->accuracy : std::nullopt, 1) + "</td>";
+        cells += "<td>" + percent(row != nullptr ? row->accuracy : std::nullopt, 1);
+        if (row != nullptr && row->accuracy)
+          cells += "<span class=\"interval\">" + percent(row->low, 1) + " to " + percent(row->high, 1) + " of " +
+                   std::to_string(row->tokens) + "</span>";
+        cells += "</td>";
       }
     if (any) body += "<tr>" + scheme_head(result, scheme.position, badge(scheme.standing)) + cells + "</tr>\n";
   }
   drawing.caption =
       "Share of tokens where the right one, which only the context tells, was held best. copy: random "
-      "tokens, then the same again. find: a key after its cue, far back.";
-  return figure(result, std::move(drawing)) +
+      "tokens, then the same again. find: a key after its cue, far back. Intervals are Wilson&#x2019;s, of so many; "
+      "always "
+      "naming the text&#x2019;s commonest token is right " +
+      percent(result.recall_chance, 1) + " of the time.";
+  return figure(result, std::move(drawing)) + passkey_maps(result) +
          scroll_box("Recall, numbers",
                     "<table><caption><span>Right answers by task and length in tokens; – where a scheme "
                     "ends before</span></caption><thead><tr><th scope=\"col\" rowspan=\"2\" class=\"left\">scheme</th>"

@@ -52,7 +52,7 @@ void number_lines(Chart& chart) {
   std::map<int, int> uses;
   for (const auto& [scheme, series] : last) ++uses[scheme % kColours];
   for (const auto& [scheme, series] : last) {
-    if (uses[scheme % kColours] < 2) continue;
+    if (uses[scheme % kColours] < 2 || !series->labels.empty()) continue;
     size_t end = std::min(series->x.size(), series->y.size());
     while (end > 0 && !std::isfinite(series->y[end - 1])) --end;
     series->labels.resize(end);
@@ -64,6 +64,13 @@ void number_lines(Chart& chart) {
 
 std::string html(std::string_view text) { return draw::xml_text(text); }
 std::string token_html(std::string_view piece) { return draw::xml_text(escaped(piece)); }
+
+std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+std::string text_names(const Compared& result) {
+  if (result.texts.empty()) return base_name(result.text);
+  return joined(result.texts, ", ", [](const ComparedText& text) { return base_name(text.name); });
+}
 
 std::string number(std::optional<double> value, int digits) {
   if (!value || !std::isfinite(*value)) return kMissing;
@@ -134,13 +141,7 @@ std::string badge(Standing standing) {
   return "<span class=\"badge " + text + "\">" + text + "</span>";
 }
 
-// A scheme that gives the native bits up to the trained length is untrained past it; its rows say so.
-std::string row_badge(const Compared& result, const ComparedRow& row) {
-  const int index = scheme_index(result, row.position);
-  if (index < 0) return "";
-  const Standing standing = result.schemes[index].standing;
-  return badge(standing == Standing::exact && !row.trained ? Standing::untrained : standing);
-}
+std::string row_badge(const ComparedRow& row) { return badge(row.standing); }
 
 std::vector<int64_t> lengths_of(const Compared& result) {
   std::set<int64_t> lengths(result.lengths.begin(), result.lengths.end());
@@ -151,7 +152,8 @@ std::vector<int64_t> lengths_of(const Compared& result) {
 std::vector<std::string> protocols_of(const Compared& result) {
   std::vector<std::string> protocols;
   for (const ComparedRow& row : result.rows)
-    if (std::ranges::find(protocols, row.protocol) == protocols.end()) protocols.push_back(row.protocol);
+    if (row.protocol != kRecent && std::ranges::find(protocols, row.protocol) == protocols.end())
+      protocols.push_back(row.protocol);
   return protocols;
 }
 
@@ -205,7 +207,7 @@ std::string figure(const Compared& result, Drawing drawing) {
   const std::string grid =
       "<div class=\"panels columns-" + std::to_string(drawing.columns) + "\"" + width + ">\n" + panels + "</div>\n";
   return "<figure class=\"" + std::string(drawing.wide ? "drawing wide" : "drawing") + "\" data-chart=\"" +
-         html(drawing.key) + "\">\n" + legend(result, drawing) +
+         html(drawing.key) + "\">\n" + (drawing.legend ? legend(result, drawing) : "") +
          (drawing.wide ? scroll_box(drawing.label, grid) : grid) +
          (drawing.caption.empty() ? "" : "<figcaption>" + drawing.caption + "</figcaption>\n") + "</figure>\n";
 }

@@ -20,6 +20,10 @@ inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 std::string html(std::string_view text);
 std::string token_html(std::string_view piece);
 
+// The name of a file without the folders of whoever made the page; of the texts, one after the other.
+std::string base_name(const std::string& path);
+std::string text_names(const Compared& result);
+
 // "–" for what is missing or not finite. A difference has its sign written.
 std::string number(std::optional<double> value, int digits);
 std::string difference(std::optional<double> value, int digits);
@@ -38,7 +42,7 @@ std::string scheme_name(const Compared& result, std::string_view position);
 // The first two cells of a row in a table of schemes: its name, and its standing beside it.
 std::string scheme_head(const Compared& result, std::string_view position, const std::string& badge);
 std::string badge(Standing standing);
-std::string row_badge(const Compared& result, const ComparedRow& row);
+std::string row_badge(const ComparedRow& row);
 
 // What there are rows for, lengths from the least to the greatest, protocols in the order of their coming.
 std::vector<int64_t> lengths_of(const Compared& result);
@@ -60,6 +64,7 @@ struct Drawing {
   std::string caption = {};          // HTML
   double width = 380, height = 280;  // of a panel
   int columns = 2;                   // where there is room; of a wide drawing only on paper
+  bool legend = true;                // false where names stand at lines or along an axis
   bool wide = false;                 // panels keep their size in a box that scrolls, instead of shrinking
 };
 std::string figure(const Compared& result, Drawing drawing);
@@ -71,6 +76,8 @@ std::string summary_tables(const Compared& result);
 std::string loss_by_length(const Compared& result);
 std::string differences(const Compared& result);
 std::string loss_by_position(const Compared& result);
+std::string difference_by_position(const Compared& result);
+std::string ranked_table(const Compared& result);
 std::string agreement(const Compared& result);
 std::string order_sensitivity(const Compared& result);
 std::string attention_distance(const Compared& result);

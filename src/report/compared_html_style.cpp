@@ -34,12 +34,14 @@ main:focus { outline: none; }
 h1, h2, h3, p, ul, ol, dl, dd, figure { margin: 0; }
 header { padding: clamp(2.5rem, 7vw, 5rem) 0 2rem; }
 .eyebrow { color: var(--quiet); font-size: .875rem; letter-spacing: .04em; }
-h1 { max-width: 20ch; margin: .25rem 0 1rem; font-size: clamp(2rem, 5.2vw, 3.25rem); font-weight: 650;
-  line-height: 1.1; letter-spacing: -.022em; text-wrap: balance; }
+h1 { max-width: 44ch; margin: .25rem 0 1rem; font-size: clamp(1.375rem, 2.8vw, 2rem); font-weight: 650;
+  line-height: 1.25; letter-spacing: -.014em; text-wrap: balance; overflow-wrap: anywhere; }
 .lead { color: var(--quiet); }
 .headlines { display: grid; gap: .9rem; max-width: 46rem; margin-top: 2.25rem; padding: 0; list-style: none; }
-.headlines li { padding-left: 1.1rem; border-left: 3px solid var(--accent); font-size: clamp(1.125rem, 2.1vw, 1.375rem);
+.headlines li { padding-left: 1.1rem; border-left: 3px solid var(--accent); font-size: clamp(1rem, 1.6vw, 1.125rem);
+  overflow-wrap: anywhere;
   line-height: 1.4; text-wrap: pretty; }
+.findings { display: grid; gap: .5rem; max-width: 46rem; padding-left: 1.1rem; overflow-wrap: anywhere; }
 nav { padding: .9rem 0; border-block: 1px solid var(--rule); font-size: .9375rem; }
 nav ul { display: flex; flex-wrap: wrap; gap: .3rem 1.35rem; padding: 0; list-style: none; }
 nav a { display: inline-block; padding: .15rem 0; text-decoration: none; }
@@ -91,7 +93,7 @@ th[scope=row] { max-width: 17rem; font-weight: 400; white-space: normal; }
 .group th > span { position: sticky; left: .25rem; display: inline-block; max-width: calc(100vw - 3rem); white-space: normal; }
 .group .unit { margin-left: .5rem; }
 .native, .native th[scope=row] { background: var(--native); }
-.delta .interval { display: block; color: var(--quiet); font-size: .8125rem; }
+.interval { display: block; color: var(--quiet); font-size: .8125rem; }
 td.reason { min-width: 16rem; color: var(--quiet); white-space: normal; }
 
 .drawing { margin-bottom: 1.5rem; }

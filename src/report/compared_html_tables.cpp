@@ -1,6 +1,9 @@
 // compared_html_tables.cpp: the tables and texts on the page of a comparison.
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
 
 #include "base/words.h"
 #include "report/compared_html_parts.h"
@@ -25,19 +28,19 @@ std::string refused_row(const std::string& head, const std::string& reason, int 
 }
 
 std::string summary_row(const Compared& result, const ComparedRow& row) {
-  const std::string head = scheme_head(result, row.position, row_badge(result, row));
+  const std::string head = scheme_head(result, row.position, row_badge(row));
   if (!row.refused.empty()) return refused_row(head, row.refused, kSummaryColumns);
-  const bool native = row.position == result.native;
-  std::string delta = "native";
+  const bool native = row.position == result.reference && row.protocol != kRecent;
+  std::string delta = "reference";
   if (!native) {
-    delta = difference(row.delta_nll, 4);
+    delta = difference(row.delta_nll, 3);
     if (row.delta_low && row.delta_high)
-      delta += "<span class=\"interval\">" + difference(row.delta_low, 4) + " to " + difference(row.delta_high, 4) +
+      delta += "<span class=\"interval\">" + difference(row.delta_low, 3) + " to " + difference(row.delta_high, 3) +
                "</span>";
   }
-  return std::string("<tr") + (native ? " class=\"native\"" : "") + ">" + head + cell(number(row.nll, 4)) +
-         cell(number(row.std_error, 4)) + cell(perplexity(row.ppl)) + cell(number(row.bits_per_byte, 4)) +
-         "<td class=\"delta\">" + delta + "</td>" + cell(number(row.kl, 4)) + cell(percent(row.top1_agreement, 1)) +
+  return std::string("<tr") + (native ? " class=\"native\"" : "") + ">" + head + cell(number(row.nll, 3)) +
+         cell(number(row.std_error, 3)) + cell(perplexity(row.ppl)) + cell(number(row.bits_per_byte, 3)) +
+         "<td class=\"delta\">" + delta + "</td>" + cell(number(row.kl, 3)) + cell(percent(row.top1_agreement, 1)) +
          cell(number(row.ms_per_token, 3)) + "</tr>\n";
 }
 
@@ -82,7 +85,7 @@ std::string summary_table(const Compared& result, const std::string& protocol) {
                     "<table class=\"summary\"><caption><span>" + html(title) + "</span></caption>\n<thead><tr>" +
                         column("scheme") + column("standing") + column("loss", "nats/token") +
                         column("±", "std. error") + column("perplexity") + column("bits/byte") +
-                        column("to native", "nats, 95&nbsp;%") + column("KL", "nats") + column("same best") +
+                        column("difference", "nats, 95&nbsp;%") + column("KL", "nats") + column("same best") +
                         column("speed", "ms/token") + "</tr></thead>\n" + body + "</table>\n");
 }
 
@@ -131,22 +134,32 @@ std::string standings(const Compared& result) {
       {Standing::jointly,
        "The weights were trained under several schemes at once, this one among them. That has a "
        "cost of its own, which every scheme of such weights pays."},
-      {Standing::exact, "Bit for bit what a trained scheme computes at every position below the trained length (" +
-                            length + "), so the numbers there are that scheme&#x2019;s. Past it: untrained."},
+      {Standing::exact,
+       "Bit for bit what a trained scheme computes at every position of this length, so the numbers "
+       "are that scheme&#x2019;s."},
+      {Standing::extrapolating,
+       "Longer than the trained length of " + length + ": no weights have seen these positions, whatever the scheme."},
       {Standing::untrained,
        "It runs, but at positions the weights have never met. The numbers measure how much the "
        "weights lean on their own scheme."},
       {Standing::refused,
-       "It needs a tensor that the model does not have, or is not for this model. Nothing is "
+       "It needs a tensor that the model does not have, is not for this model, or ends before. Nothing is "
        "filled in to make it run."}};
+  const auto occurs = [&](Standing standing) {
+    return std::ranges::any_of(result.rows, [&](const ComparedRow& row) { return row.standing == standing; }) ||
+           std::ranges::any_of(result.schemes, [&](const ComparedScheme& s) { return s.standing == standing; });
+  };
   std::string out = "<div class=\"meaning\">\n<dl>\n";
   for (const Meaning& meaning : meanings)
-    out += "<div><dt>" + badge(meaning.standing) + "</dt><dd>" + meaning.text + "</dd></div>\n";
-  out +=
-      "</dl>\n<p class=\"warning\"><strong>An untrained swap is no verdict on the scheme.</strong> A scheme that "
-      "does badly here may do best on weights that were trained under it. Only trained and jointly trained rows "
-      "can be compared with each other.</p>\n</div>\n";
-  out += "<ol class=\"schemes\">\n";
+    if (occurs(meaning.standing))
+      out += "<div><dt>" + badge(meaning.standing) + "</dt><dd>" + meaning.text + "</dd></div>\n";
+  out += "</dl>\n";
+  if (occurs(Standing::untrained))
+    out +=
+        "<p class=\"warning\"><strong>An untrained swap is no verdict on the scheme.</strong> A scheme that "
+        "does badly here may do best on weights that were trained under it. Only trained and jointly trained rows "
+        "can be compared with each other.</p>\n";
+  out += "</div>\n<ol class=\"schemes\">\n";
   for (const ComparedScheme& scheme : result.schemes) {
     out += "<li>" + scheme_name(result, scheme.position) + " " + badge(scheme.standing);
     if (!scheme.kind.empty()) out += " <span class=\"note\">" + html(scheme.kind) + "</span>";
@@ -158,12 +171,46 @@ std::string standings(const Compared& result) {
   return out + "</ol>\n";
 }
 
+std::string ranked_table(const Compared& result) {
+  std::string body;
+  for (const int64_t length : lengths_of(result)) {
+    std::vector<const ComparedRow*> rows;
+    for (const ComparedRow& row : result.rows)
+      if (row.length == length && row.protocol != kSliding && row.refused.empty()) rows.push_back(&row);
+    std::ranges::stable_sort(rows, {}, &ComparedRow::nll);
+    std::string lines;
+    for (const ComparedRow* row : rows) {
+      const bool recent = row->protocol == kRecent;
+      std::string delta = row->delta_nll ? difference(row->delta_nll, 3) : "reference";
+      if (recent && !row->delta_nll) delta = "baseline";
+      if (row->delta_low && row->delta_high)
+        delta += "<span class=\"interval\">" + difference(row->delta_low, 3) + " to " + difference(row->delta_high, 3) +
+                 "</span>";
+      lines += "<tr><th scope=\"row\">" + scheme_name(result, row->position) +
+               (recent ? " <span class=\"note\">on the last " + grouped(result.trained_length) + "</span>" : "") +
+               "</th>" + cell(perplexity(row->ppl)) + "<td class=\"delta\">" + delta + "</td><td class=\"left\">" +
+               row_badge(*row) + "</td></tr>\n";
+    }
+    if (!lines.empty())
+      body += "<tbody>\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"4\"><span>" + group_title(result, length) +
+              "</span></th></tr>\n" + lines + "</tbody>\n";
+  }
+  if (body.empty()) return paragraph("nothing", "No scheme ran.");
+  return scroll_box("Schemes by perplexity",
+                    "<table class=\"ranked\"><caption><span>Best first at each length; differences in nats per token "
+                    "against " +
+                        html(result.reference) +
+                        " at the same length, 95&nbsp;% intervals</span></caption>\n<thead><tr>" + column("scheme") +
+                        column("perplexity") + column("difference") + column("standing") + "</tr></thead>\n" + body +
+                        "</table>\n");
+}
+
 std::string summary_tables(const Compared& result) {
   std::vector<std::string> protocols = protocols_of(result);
   if (protocols.empty()) protocols.emplace_back();
-  std::string out = summary_table(result, protocols[0]);
-  for (size_t i = 1; i < protocols.size(); ++i)
-    out += details(html(protocol_title(protocols[i])) + ", the same table", summary_table(result, protocols[i]));
+  std::string out = ranked_table(result);
+  for (size_t i = 0; i < protocols.size(); ++i)
+    out += details(html(protocol_title(protocols[i])) + ", all numbers", summary_table(result, protocols[i]));
   return out;
 }
 
@@ -178,22 +225,32 @@ std::string continuations(const Compared& result) {
 }
 
 std::string costs(const Compared& result) {
+  constexpr double kNoise = 0.15;  // speeds nearer than this are the machine's mood
   const int native = scheme_index(result, result.native);
   const double base = native < 0 ? 0 : result.schemes[native].ms_per_token;
+  double fastest = std::numeric_limits<double>::infinity(), slowest = 0;
+  std::set<std::pair<int64_t, int64_t>> memory;
   std::string rows;
   for (const ComparedScheme& scheme : result.schemes) {
-    const std::string head = scheme_head(result, scheme.position, badge(scheme.standing));
-    if (scheme.standing == Standing::refused) {
-      rows += refused_row(head, scheme.reason, 6);
-      continue;
-    }
+    if (scheme.standing == Standing::refused) continue;
     const bool timed = scheme.ms_per_token > 0;
-    rows += "<tr>" + head + cell(timed ? number(scheme.ms_per_token, 3) : "–") +
+    if (timed) fastest = std::min(fastest, scheme.ms_per_token), slowest = std::max(slowest, scheme.ms_per_token);
+    memory.emplace(scheme.cache_bytes, scheme.table_bytes);
+    rows += "<tr>" + scheme_head(result, scheme.position, badge(scheme.standing)) +
+            cell(timed ? number(scheme.ms_per_token, 3) : "–") +
             cell(timed && base > 0 ? number(scheme.ms_per_token / base, 2) + " ×" : "–") +
             cell(byte_size(scheme.cache_bytes)) +
             cell(scheme.table_bytes > 0 ? byte_size(scheme.table_bytes) : "none") + "</tr>\n";
   }
-  return scroll_box("Memory and speed", "<table><caption><span>At the trained length of " +
+  if (rows.empty()) return paragraph("nothing", "No scheme ran.");
+  const bool same_speed = !(slowest > (1 + kNoise) * fastest);
+  const std::string words = same_speed && slowest > 0 ? "Speeds are within " + percent(slowest / fastest - 1, 0) +
+                                                            " of each other, which is no difference here. "
+                                                      : "";
+  if (same_speed && memory.size() == 1)
+    return "<p>" + words + "All keep " + byte_size(memory.begin()->first) + " of keys and values.</p>\n";
+  return (words.empty() ? "" : "<p>" + words + "</p>\n") +
+         scroll_box("Memory and speed", "<table><caption><span>At the trained length of " +
                                             count(result.trained_length, "token", "tokens") +
                                             "</span></caption>\n<thead><tr>" + column("scheme") + column("standing") +
                                             column("speed", "ms/token") + column("to native") +
@@ -208,11 +265,12 @@ std::string settings(const Compared& result) {
   const auto add = [&](std::string_view name, const std::string& value) {
     out += "<div><dt>" + std::string(name) + "</dt><dd>" + (value.empty() ? "–" : value) + "</dd></div>\n";
   };
-  add("Model", html(result.model) + ", " + grouped(result.parameters) + " parameters");
+  add("Model", html(base_name(result.model)) + ", " + grouped(result.parameters) + " parameters");
   add("Native scheme", spec(result.native));
+  add("Reference", spec(result.reference));
   add("Trained under", trained);
   add("Trained length", count(result.trained_length, "token", "tokens"));
-  add("Text", html(result.text) + ", " + count(result.text_tokens, "token", "tokens") + ", " +
+  add("Text", html(text_names(result)) + ", " + count(result.text_tokens, "token", "tokens") + ", " +
                   count(result.text_bytes, "byte", "bytes"));
   add("Windows", lengths.empty() ? "" : lengths + " tokens");
   add("Unigram floor", number(result.unigram_nll, 4) + " nats per token");
@@ -232,14 +290,16 @@ std::string settings(const Compared& result) {
                 "Each window moves on by half its length and scores the tokens that no window "
                 "before it has scored, so that they see at least half a window.") +
          define("±", "Standard error of the mean loss.") +
-         define("To native",
-                "Mean of the paired differences of loss on the same tokens. The tokens are taken in "
-                "blocks of 64 consecutive ones, since neighbours are not independent; the interval is "
-                "1.96 standard errors of the block means to both sides, about 95&nbsp;%.") +
+         define(
+             "Difference",
+             "Mean of the paired differences of loss on the same tokens. Windows are the sample: what all of them do "
+             "at the same place is no noise, what varies between them is; the interval is Student&#x2019;s, "
+             "95&nbsp;%. Each stands alone: of twenty, one misses by chance.") +
          define("Bits/byte", "Loss over the bytes of the text: comparable between tokenizers.") +
-         define("KL",
-                "Mean divergence of the scheme&#x2019;s prediction from the native one, over the vocabulary, in "
-                "nats; 0 for the same.") +
+         define(
+             "KL",
+             "Mean divergence of the scheme&#x2019;s prediction from the reference&#x2019;s, over the vocabulary, in "
+             "nats; 0 for the same.") +
          define("Same best", "Share of tokens where both hold the same token best.") +
          define("Unigram floor",
                 "Loss of predicting each token by its frequency in this very text, without any "

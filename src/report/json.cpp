@@ -52,7 +52,7 @@ void add_members(JsonWriter& json, const Generated& r) {
   ADD(json, r.model, r.position, r.seed, r.prompt_ids, r.ids, r.text, r.finish);
   json.key("logprobs");
   r.logprobs ? put(json, *r.logprobs) : json.value(nullptr);
-  ADD(json, r.timings);
+  ADD(json, r.timings, r.standing);
 }
 
 // A float as the shortest number that reads back as the same float.
@@ -86,6 +86,7 @@ void add_members(JsonWriter& json, const Evaluated& r) {
     ADD(json, logits);
   else
     json.add("logits", logits.front());
+  ADD(json, r.standing);
 }
 
 void add_members(JsonWriter& json, const Tokenized& r) {
@@ -184,7 +185,7 @@ void add_members(JsonWriter& json, const PerplexityRow& row) {
 void add_members(JsonWriter& json, const Perplexity& r) {
   ADD(json, r.model, r.position);
   add_scores(json, r.all);
-  ADD(json, r.ctx, r.stride, r.protocol, r.start_token, r.windows, r.macro_nll, r.seconds, r.texts);
+  ADD(json, r.ctx, r.stride, r.protocol, r.start_token, r.windows, r.macro_nll, r.seconds, r.texts, r.standing);
 }
 
 void add_members(JsonWriter& json, const DiagnosisRow& row) {
@@ -215,9 +216,11 @@ void add_members(JsonWriter& json, const Check& check) {
 void add_members(JsonWriter& json, const ComparedScheme& s) {
   ADD(json, s.position, s.kind);
   json.add("standing", standing_name(s.standing));
+  json.add("question", question_name(s.question));
   ADD(json, s.reason, s.remarks, s.continuation_ids, s.differs_at);
   json.add("nll_in_order", s.in_order);
   json.add("nll_shuffled", s.shuffled);
+  ADD(json, s.order);
   std::vector<std::vector<std::vector<double>>> attention;
   for (const auto& layer : s.attention)
     for (auto& rows = attention.emplace_back(); const std::vector<float>& row : layer)
@@ -227,24 +230,62 @@ void add_members(JsonWriter& json, const ComparedScheme& s) {
 
 void add_members(JsonWriter& json, const RecallRow& row) {
   ADD(json, row.position, row.task, row.length, row.accuracy, row.tokens);
+  json.add("low", row.accuracy ? std::optional(row.low) : std::nullopt);
+  json.add("high", row.accuracy ? std::optional(row.high) : std::nullopt);
+  if (row.depth) ADD(json, row.depth);
 }
 
-void add_members(JsonWriter& json, const ComparedRow& row, const std::string& continuation) {
-  const bool ran = row.refused.empty();
+void add_members(JsonWriter& json, const Estimate& e) {
+  ADD(json, e.mean);
+  json.add("stderr", e.std_error);  // <cstdio> has a macro of this name
+  ADD(json, e.low, e.high, e.clusters);
+}
+
+void add_members(JsonWriter& json, const Finding& f) {
+  ADD(json, f.kind, f.position);
+  json.add("against", unless_empty(f.against));
+  ADD(json, f.length, f.protocol, f.delta, f.low, f.high, f.text, f.detail);
+}
+
+void add_members(JsonWriter& json, const ComparedText& text) { ADD(json, text.name, text.tokens, text.bytes); }
+
+void add_members(JsonWriter& json, const PairedLosses& paired) {
+  ADD(json, paired.length, paired.protocol, paired.positions);
+  const auto table = [&](std::string_view name, double Estimate::*what) {
+    std::vector<std::vector<double>> rows;
+    for (const std::vector<Estimate>& row : paired.differences)
+      std::ranges::transform(row, std::back_inserter(rows.emplace_back()), what);
+    json.add(name, rows);
+  };
+  table("delta", &Estimate::mean);
+  table("low", &Estimate::low);
+  table("high", &Estimate::high);
+}
+
+void add_members(JsonWriter& json, const ComparedRow& row, const Compared& r, const std::string& continuation) {
+  const bool ran = row.refused.empty(), to_native = row.against == r.native && row.against_protocol == row.protocol;
   const auto add_measured = [&](std::string_view name, double value) {
     json.add(name, ran ? std::optional(value) : std::nullopt);
   };
-  ADD(json, row.position, row.trained, row.length, row.protocol);
+  const auto if_native = [&](const std::optional<double>& value) { return to_native ? value : std::nullopt; };
+  ADD(json, row.position);
+  json.add("trained", row.is_trained());
+  ADD(json, row.length, row.protocol);
   add_measured("nll", row.nll);
   add_measured("ppl", row.ppl);
   add_measured("bits_per_byte", row.bits_per_byte);
   add_measured("stderr", row.std_error);
-  json.add("delta_nll_vs_native", row.delta_nll);
-  json.add("kl_vs_native", row.kl);
+  json.add("delta_nll_vs_native", if_native(row.delta_nll));
+  json.add("kl_vs_native", if_native(row.kl));
   ADD(json, row.top1_agreement, row.loss_by_position, continuation);
   add_measured("ms_per_token", row.ms_per_token);
   ADD(json, row.tokens, row.loss_step, row.delta_low, row.delta_high);
   json.add("refused", unless_empty(row.refused));
+  json.add("standing", standing_name(row.standing));
+  json.add("against", unless_empty(row.against));
+  json.add("against_protocol", unless_empty(row.against_protocol));
+  json.add("delta_nll", row.delta_nll);
+  ADD(json, row.kl, row.to_inside, row.to_trained, row.over_texts, row.delta_by_position);
 }
 
 void add_members(JsonWriter& json, const Compared& r) {
@@ -254,7 +295,7 @@ void add_members(JsonWriter& json, const Compared& r) {
   for (const ComparedRow& row : r.rows) {
     const auto scheme = std::ranges::find(r.schemes, row.position, &ComparedScheme::position);
     json.begin_object();
-    add_members(json, row, scheme == r.schemes.end() ? "" : joined(scheme->continuation, ""));
+    add_members(json, row, r, scheme == r.schemes.end() ? "" : joined(scheme->continuation, ""));
     json.end_object();
   }
   json.end_array();
@@ -266,7 +307,8 @@ void add_members(JsonWriter& json, const Compared& r) {
   ADD(json, r.kl, r.top1);
   json.end_object();
   ADD(json, r.headlines, r.trained_positions, r.trained_length, r.parameters, r.lengths, r.text_tokens, r.text_bytes,
-      r.unigram_nll, r.prompt, r.prompt_pieces, r.seed, r.command, r.version, r.seconds);
+      r.unigram_nll, r.prompt, r.prompt_pieces, r.seed, r.command, r.version, r.seconds, r.findings, r.reference,
+      r.texts, r.passkey, r.recall_chance, r.paired);
 }
 
 // Behind all add_members(), which it has to see.
@@ -276,6 +318,8 @@ void put(JsonWriter& json, const T& value) {
     json.begin_object();
     add_members(json, value);
     json.end_object();
+  } else if constexpr (requires { add_members(json, *value); }) {
+    value ? put(json, *value) : json.value(nullptr);
   } else if constexpr (requires { add_members(json, value[0]); }) {
     json.begin_array();
     for (const auto& item : value) put(json, item);

@@ -7,11 +7,17 @@
 #include <vector>
 
 #include "format/output_file.h"
+#include "results/compared.h"
 
 namespace ordinal::report {
 
 // The bytes before the numbers of a float32 array of this shape in C order; a multiple of 64 of them.
 std::string npy_header(std::span<const int64_t> shape);
+
+// The losses of every scored token as a structured array of one dimension, a record a token of a pass: text, target,
+// place, id, length (int32), protocol (int8: 0 whole, 1 sliding, 2 recent), and for each scheme a float32 under its
+// spec, NaN where it did not run.
+std::string to_npy(const TokenLosses& losses, std::span<const std::string> positions);
 
 // A file that appears when the last number has been given, or not at all.
 class NpyFile {

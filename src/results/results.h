@@ -36,6 +36,7 @@ struct Timings {
 
 struct Generated {
   std::string model, position;
+  std::string standing;  // of the weights to the scheme, over all positions that were used (Standing in compared.h)
   uint64_t seed = 0;
   std::vector<int32_t> prompt_ids, ids;
   std::string text, finish;
@@ -45,6 +46,7 @@ struct Generated {
 
 struct Evaluated {
   std::string model, position;
+  std::string standing;  // as in Generated
   std::vector<int32_t> ids;
   std::vector<ScoredToken> best;           // after the last id
   std::vector<std::vector<float>> logits;  // one row, or a row an id
@@ -142,6 +144,7 @@ struct PerplexityRow {
 
 struct Perplexity {
   std::string model, position, protocol;
+  std::string standing;  // as in Generated, over a window
   int64_t ctx = 0, stride = 0, windows = 0;
   bool start_token = false;
   std::vector<PerplexityRow> texts;

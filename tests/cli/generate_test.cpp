@@ -53,7 +53,8 @@ TEST_CASE("cli generate: JSON has the documented keys and the library's values")
   Strings keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
   std::sort(keys.begin(), keys.end());
-  CHECK(keys == Strings{"finish", "ids", "logprobs", "model", "position", "prompt_ids", "seed", "text", "timings"});
+  CHECK(keys ==
+        Strings{"finish", "ids", "logprobs", "model", "position", "prompt_ids", "seed", "standing", "text", "timings"});
   CHECK(json["model"] == byte_model());
   CHECK(json["position"] == "learned");
   CHECK(json["seed"] == 7);

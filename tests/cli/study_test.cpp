@@ -71,20 +71,24 @@ TEST_CASE("cli compare: tables, JSON, CSV and a page say the same") {
                              "native,rope:theta=500,none,t5_bias", "--lengths", "20,40,60", "--json",
                              scratch.path("c.json"), "--csv", scratch.path("c.csv"), "--html", scratch.path("c.html")});
   check_done(table);
-  for (const char* word : {"untrained", "refused", "no verdict on the scheme", "rope:theta=500", "sliding", "lacks"})
+  for (const char* word :
+       {"untrained", "refused", "no verdict on the scheme", "rope:theta=500", "moving on by half", "lacks"})
     CHECK_MESSAGE(table.out.find(word) != std::string::npos, word);
   CHECK(table.out.find('\x1b') == std::string::npos);
   const Json result = Json::parse(read_file(scratch.path("c.json")));
   for (const char* key : {"model", "native", "text", "rows", "schemes", "recall", "matrix", "command"})
     CHECK_MESSAGE(result.contains(key), key);
-  CHECK(result["rows"].size() == 4 * 4);  // three lengths, the last twice
+  CHECK(result["rows"].size() == 4 * 4 + 1);  // three lengths, the last twice; there also native on the last tokens
+  CHECK(result["findings"][0]["kind"] == "worthless");  // the weights are random: that is all there is to say
+  CHECK(result["headlines"].size() == 1);
+  CHECK(table.out.find(result["headlines"][0].get<std::string>()) == 0);
   for (const Json& row : result["rows"])
-    for (const char* key :
-         {"position", "trained", "length", "protocol", "nll", "ppl", "bits_per_byte", "stderr", "delta_nll_vs_native",
-          "kl_vs_native", "top1_agreement", "loss_by_position", "continuation", "ms_per_token"})
+    for (const char* key : {"position", "trained", "length", "protocol", "nll", "ppl", "bits_per_byte", "stderr",
+                            "delta_nll_vs_native", "kl_vs_native", "top1_agreement", "loss_by_position", "continuation",
+                            "ms_per_token", "standing", "against", "delta_nll", "to_inside", "to_trained"})
       CHECK_MESSAGE(row.contains(key), key);
   const std::string csv = read_file(scratch.path("c.csv"));
-  CHECK(std::ranges::count(csv, '\n') == 17);
+  CHECK(std::ranges::count(csv, '\n') == 18);
   const std::string page = read_file(scratch.path("c.html"));
   CHECK(page.find("<!DOCTYPE html>") == 0);
   CHECK(page.find("rope:theta=500") != std::string::npos);
@@ -114,10 +118,53 @@ TEST_CASE("cli compare: slips are told before anything long runs") {
   check_failed(compare({"--lengths", "20,,40"}), {"--lengths"}, 2);
   check_failed(compare({"--lengths", "9999"}), {"9999"});
   check_failed(compare({"--positions", "native,,rope"}), {"empty piece"});
-  check_failed(compare({"-f", "-"}), {"one text"}, 2);
+  check_failed(compare({"--positions", "native,@trainde"}), {"try:      @trained"});
+  check_failed(compare({"--reference", "ropee"}), {"try:      rope"});
+  check_failed(compare({"--per-token", "-"}), {"name of a file"}, 2);
   check_failed(compare({"--json", "-", "--csv", "-"}), {"standard output"}, 2);
   check_failed(compare({"--lengths", "20", "--html", scratch.path("no/such/folder.html")}), {"folder"});
   check_failed(run({"compare", "-m", bare_model(), "-f", file}), {"no tokenizer"});
+}
+
+TEST_CASE("cli compare: several texts, another reference, sets of schemes, and every token's loss") {
+  const Scratch scratch;
+  const std::string file = text_file(scratch, 2);
+  write_file(scratch.path("other.txt"), kStudyText + kStudyText);
+  const Json result = json_of(run({"compare", "-m", byte_model(), "-f", file, "-f", scratch.path("other.txt"),
+                                   "--positions", "@extensions,alibi", "--reference", "alibi", "--lengths", "20,60",
+                                   "--per-token", scratch.path("losses.npy"), "--json", "-"}));
+  CHECK(result["texts"].size() == 2);
+  CHECK(result["reference"] == "alibi");
+  int extensions = 0, differences = 0;
+  for (const Json& scheme : result["schemes"]) extensions += scheme["question"] == "extension" ? 1 : 0;
+  CHECK(extensions == 4);  // ways past a learned table
+  for (const Json& row : result["rows"]) {
+    if (row["position"] == "alibi" || !row["refused"].is_null()) continue;
+    ++differences;
+    CHECK(row["against"] == "alibi");
+    CHECK(row["over_texts"].is_null() == (row["protocol"] == "recent"));
+  }
+  CHECK(differences > 8);
+  const std::string losses = read_file(scratch.path("losses.npy"));
+  CHECK(losses.find("('learned:beyond=wrap', '<f4')") != std::string::npos);
+}
+
+TEST_CASE("cli: how the weights stand to a scheme is in JSON, and in a note where they never saw it") {
+  const Scratch scratch;
+  const std::string file = text_file(scratch);
+  const auto standing = [&](std::vector<std::string> command, const std::string& position, bool noted) {
+    command.insert(command.end(), {"-m", byte_model(), "--position", position, "--json"});
+    const Outcome outcome = run(command);
+    CHECK((outcome.err.find("never saw") != std::string::npos) == noted);
+    return json_of(outcome)["standing"].get<std::string>();
+  };
+  CHECK(standing({"generate", "abc", "-n", "2", "--temp", "0"}, "native", false) == "trained");
+  CHECK(standing({"generate", "abc", "-n", "2", "--temp", "0"}, "learned:beyond=wrap", false) == "exact");
+  CHECK(standing({"generate", "abc", "-n", "2", "--temp", "0"}, "alibi", true) == "untrained");
+  CHECK(standing({"generate", std::string(50, 'x'), "-n", "2", "--temp", "0"}, "alibi", true) == "extrapolating");
+  CHECK(standing({"logits", "abc"}, "rope", true) == "untrained");
+  CHECK(standing({"perplexity", "-f", file}, "learned:beyond=wrap", false) == "exact");
+  CHECK(standing({"perplexity", "-f", file, "--ctx", "60"}, "learned:beyond=wrap", false) == "extrapolating");
 }
 
 TEST_CASE("cli diagnose: ranks, and says what follows") {

@@ -83,18 +83,22 @@ std::string page_of(const Compared& result) {
 
 TEST_CASE("compared_html: every section and every chart is there, in order") {
   const std::string page = page_of(sample_comparison());
-  CHECK(has(page, "<title>Six position schemes on the same weights</title>"));
+  const std::string finding = "Trained under 3 schemes at once, these weights read best under rope";
+  CHECK(has(page, "<title>" + finding));
+  CHECK(has(page, "<h1>" + finding));
+  CHECK(times(page, "On weights that never saw it") == 0);
+  CHECK(page.find("sinusoidal, on weights that never saw it") > page.find("<summary>More findings</summary>"));
   size_t last = 0;
-  for (const char* id : {"standing", "summary", "length", "difference", "position", "agreement", "order", "distance",
-                         "attention", "recall", "continuation", "cost", "pictures", "settings"}) {
+  for (const char* id : {"where", "summary", "standing", "length", "difference", "position", "agreement", "order",
+                         "distance", "attention", "recall", "continuation", "cost", "pictures", "settings"}) {
     CAPTURE(id);
     const size_t at = page.find("<section id=\"" + std::string(id) + "\"");
     REQUIRE(at != std::string::npos);
     CHECK(at > last);
     last = at;
   }
-  for (const char* chart : {"loss-by-length", "differences-1", "differences-2", "loss-by-position",
-                            "loss-by-position-trained", "agreement", "order", "attention-distance",
+  for (const char* chart : {"difference-by-position", "loss-by-length", "differences-1", "differences-2",
+                            "loss-by-position", "loss-by-position-trained", "agreement", "order", "attention-distance",
                             "attention-distance-heads", "attention-1", "attention-4", "recall", "pictures"}) {
     CAPTURE(chart);
     const size_t at = page.find("data-chart=\"" + std::string(chart) + "\"");
@@ -113,13 +117,14 @@ TEST_CASE("compared_html: the page loads nothing and runs nothing") {
 TEST_CASE("compared_html: names and tokens cannot become markup") {
   const std::string evil = "<script>alert('1')</script>\"&";
   Compared result = sample_comparison();
-  result.model = result.text = result.prompt = result.command = result.version = result.headlines[0] = evil;
+  result.model = result.text = result.prompt = result.command = result.version = evil;
+  for (Finding& finding : result.findings) finding.text = evil;
   for (const std::string native = result.native; ComparedScheme & scheme : result.schemes) {
     for (ComparedRow& row : result.rows)
       if (row.position == scheme.position) row.position += evil;
     for (std::string& name : result.matrix)
       if (name == scheme.position) name += evil;
-    if (scheme.position == native) result.native += evil;
+    if (scheme.position == native) result.native += evil, result.reference += evil;
     scheme.position += evil;
     scheme.kind = scheme.reason = evil;
     scheme.remarks = {evil};
@@ -127,6 +132,7 @@ TEST_CASE("compared_html: names and tokens cannot become markup") {
   }
   for (std::string& piece : result.prompt_pieces) piece = evil + "\xe2\x82";
   for (RecallRow& row : result.recall) row.task = evil;
+  for (ComparedRow& row : result.rows) row.against += evil;
   const std::string page = page_of(result);
   CHECK(!has(page, "<script"));
   CHECK(has(page, "&lt;script&gt;alert('1')&lt;/script&gt;&quot;&amp;"));
@@ -141,16 +147,46 @@ TEST_CASE("compared_html: the summary shows each number, its interval, and the s
   result.rows[1].delta_low = -0.75;
   result.rows[1].delta_high = 0.25;
   result.rows[1].top1_agreement = 0.875;
-  result.rows[3].trained = false;  // exact elsewhere
+  result.rows[3].standing = Standing::untrained;  // exact elsewhere
   const std::string page = page_of(result);
-  const std::string table =
-      page.substr(page.find("<table class=\"summary\""), page.find("</table>") - page.find("<table"));
-  CHECK(has(table, "<td>1.2346</td>"));
-  CHECK(has(table, "−0.5000<span class=\"interval\">−0.7500 to +0.2500</span>"));
+  const size_t start = page.find("<table class=\"summary\"");
+  const std::string table = page.substr(start, page.find("</table>", start) - start);
+  CHECK(has(table, "<td>1.235</td>"));
+  CHECK(has(table, "−0.500<span class=\"interval\">−0.750 to +0.250</span>"));
   CHECK(has(table, "<td>87.5 %</td>"));
   CHECK(times(table, "<span class=\"badge jointly\">") == 3);
   CHECK(times(table, "<span class=\"badge untrained\">") == 1);
   CHECK(has(table, "<tr class=\"native\"><th scope=\"row\"><span class=\"scheme\"><span class=\"chip oc-0\">1</span>"));
+}
+
+TEST_CASE("compared_html: the ranked table has the best first, and the model inside its length as a row of its own") {
+  Compared result = sample_comparison({.schemes = 2, .lengths = {512, 1024}});
+  ComparedRow recent = result.rows.front();
+  recent.protocol = kRecent, recent.length = 1024, recent.nll = 0.5, recent.ppl = 1.65;
+  recent.against = "rope", recent.against_protocol = kWhole, recent.delta_nll = -1.25;
+  result.rows.push_back(recent);
+  result.native = "alibi";  // whichever it is, the reference stays rope
+  const std::string page = page_of(result);
+  const size_t start = page.find("<table class=\"ranked\"");
+  const std::string table = page.substr(start, page.find("</table>", start) - start);
+  const size_t longer = table.find("1,024 tokens"), baseline = table.find("on the last 512");
+  REQUIRE(longer != std::string::npos);
+  REQUIRE(baseline != std::string::npos);
+  CHECK(baseline > longer);
+  CHECK(baseline < table.find("alibi", longer));  // it has the least loss there
+  CHECK(has(table, "<td class=\"delta\">−1.250"));
+  CHECK(times(page, "<h3>recent") == 0);
+}
+
+TEST_CASE("compared_html: differences by position have a band, the trained length and names at the ends") {
+  const std::string page = page_of(sample_comparison());
+  const size_t start = page.find("data-chart=\"difference-by-position\"");
+  const std::string chart = page.substr(start, page.find("</figure>", start) - start);
+  CHECK(times(chart, "<div class=\"panel\">") == 3);  // the longest windows, in all, and those of the trained length
+  CHECK(has(chart, "windows of 2,048 tokens"));
+  CHECK(has(chart, "trained length"));
+  CHECK(has(chart, "2 alibi"));
+  CHECK(!has(chart, "1 rope<"));  // the reference is the line at 0
 }
 
 TEST_CASE("compared_html: a refused scheme is in the table with its reason, and in no chart") {
@@ -180,9 +216,13 @@ TEST_CASE("compared_html: the first token that differs is marked and what is sha
 }
 
 TEST_CASE("compared_html: one scheme, twelve schemes, none, all refused") {
-  CHECK(has(page_of(sample_comparison({.schemes = 1, .layers = 1, .heads = 1, .lengths = {64}})),
+  const auto without_findings = [](Compared result) {
+    result.findings.clear();
+    return page_of(result);
+  };
+  CHECK(has(without_findings(sample_comparison({.schemes = 1, .layers = 1, .heads = 1, .lengths = {64}})),
             "<h1>One position scheme on its weights</h1>"));
-  const std::string twelve = page_of(sample_comparison({.schemes = 12, .layers = 12, .heads = 12}));
+  const std::string twelve = without_findings(sample_comparison({.schemes = 12, .layers = 12, .heads = 12}));
   CHECK(has(twelve, "<h1>Twelve position schemes"));
   CHECK(has(twelve, "<summary>Layers 4 to 12</summary>"));
   check_well_formed(to_html(Compared{}, {}));
@@ -194,8 +234,8 @@ TEST_CASE("compared_html: one scheme, twelve schemes, none, all refused") {
   }
   refused.rows.clear(), refused.recall.clear(), refused.matrix.clear(), refused.prompt.clear();
   const std::string page = page_of(refused);
-  CHECK(times(page, "<tr class=\"refused\">") == 6);  // in the summary and in the table of costs
-  CHECK(times(page, "class=\"nothing\"") == 10);
+  CHECK(times(page, "<tr class=\"refused\">") == 3);
+  CHECK(times(page, "class=\"nothing\"") == 13);
 }
 
 TEST_CASE("compared_html: what is missing or not finite is a dash, what is huge is short") {
@@ -213,8 +253,9 @@ TEST_CASE("compared_html: what is missing or not finite is a dash, what is huge 
       row.nll = row.ppl = row.bits_per_byte = row.std_error = row.ms_per_token = odd;
       row.delta_nll = row.delta_low = row.delta_high = row.kl = row.top1_agreement = odd;
       row.loss_by_position.assign(4, odd);
+      row.delta_by_position.assign(4, Estimate{.mean = odd, .std_error = odd, .low = odd, .high = odd});
     }
-    for (RecallRow& row : result.recall) row.accuracy = odd;
+    for (RecallRow& row : result.recall) row.accuracy = row.low = row.high = odd;
     for (auto* matrix : {&result.kl, &result.top1}) matrix->assign(2, std::vector<double>(9, odd));
     const std::string page = page_of(result);
     CHECK(page.find(std::string(40, '0')) == std::string::npos);

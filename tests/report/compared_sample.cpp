@@ -98,11 +98,11 @@ ComparedRow row_of(const Kind& kind, int64_t length, const std::string& protocol
   row.position = kind.position;
   row.length = length;
   row.protocol = protocol;
-  row.trained =
-      kind.standing < Standing::exact || (kind.standing == Standing::exact && length <= result.trained_length);
+  row.standing =
+      length > result.trained_length && kind.standing != Standing::refused ? Standing::extrapolating : kind.standing;
   if (kind.standing == Standing::refused) row.refused = kind.reason;
   if (kind.standing == Standing::untrained && length >= 2048 && row.position == "sinusoidal")
-    row.refused = "Its table ends at position 1,023.";
+    row.refused = "Its table ends at position 1,023.", row.standing = Standing::refused;
   if (!row.refused.empty()) return row;
   const auto trained_length = static_cast<double>(result.trained_length);
   row.tokens = 65536;
@@ -113,7 +113,8 @@ ComparedRow row_of(const Kind& kind, int64_t length, const std::string& protocol
   const double native = loss_at(kKinds[0], length, trained_length) - (protocol == "sliding" ? 0.06 : 0);
   if (row.position != result.native) {
     row.delta_nll = row.nll - native;
-    const double half = kind.standing == Standing::exact && row.trained ? 0 : 0.004 + 0.01 * std::abs(*row.delta_nll);
+    row.against = result.native, row.against_protocol = protocol;
+    const double half = row.standing == Standing::exact ? 0 : 0.004 + 0.01 * std::abs(*row.delta_nll);
     row.delta_low = *row.delta_nll - half;
     row.delta_high = *row.delta_nll + half;
     row.kl = std::abs(*row.delta_nll) * 1.1 + (half > 0 ? 0.02 : 0);
@@ -126,16 +127,22 @@ ComparedRow row_of(const Kind& kind, int64_t length, const std::string& protocol
     row.loss_by_position.push_back(kind.loss + 1.6 / std::sqrt(1 + at / 4) + 1.5 * kind.climb * past +
                                    0.04 * static_cast<double>(random.normal()));
   }
+  if (row.delta_nll && protocol == "whole")
+    for (int64_t i = 0; i < 32; ++i) {
+      const double mean = *row.delta_nll * static_cast<double>(i) / 16;
+      row.delta_by_position.push_back({.mean = mean, .std_error = 0.02, .low = mean - 0.04, .high = mean + 0.04});
+    }
   row.ms_per_token = 0.4 + static_cast<double>(length) / 5000;
   return row;
 }
 
 void add_recall(Compared& result, const Kind& kind, int64_t length) {
   for (const char* task : {"copy", "find"}) {
-    RecallRow row{.position = kind.position, .task = task, .length = length, .accuracy = {}, .tokens = 2048};
+    RecallRow row{.position = kind.position, .task = task, .length = length, .tokens = 2048};
     const double doublings = std::log2(static_cast<double>(length) / static_cast<double>(result.trained_length));
     if (kind.position != std::string("sinusoidal") || length < 2048)
       row.accuracy = std::clamp(0.97 - (kind.loss - 1.9) * 0.3 - std::max(0.0, doublings) * kind.climb, 0.0, 1.0);
+    if (row.accuracy) row.low = std::max(0.0, *row.accuracy - 0.02), row.high = std::min(1.0, *row.accuracy + 0.02);
     result.recall.push_back(row);
   }
 }
@@ -146,7 +153,7 @@ Compared sample_comparison(const SampleSize& size) {
   Random random(7);
   Compared result;
   result.model = "six-schemes-13m.ordinal";
-  result.native = "rope";
+  result.native = result.reference = "rope";
   result.text = "stories-valid.txt";
   result.trained_positions = {"rope", "alibi", "none"};
   result.parameters = 13'107'456;
@@ -162,11 +169,17 @@ Compared sample_comparison(const SampleSize& size) {
       "128,256,512,1024,2048 --prompt \"Once upon a time, there was a little fox who lived in the\" --seed 1";
   result.version = "0.3.0";
   result.seconds = 412.7;
-  result.headlines = {
-      "Inside the trained length of 512 tokens, alibi costs 0.015 nats per token more than rope, and none 0.056 more.",
-      "At 2,048 tokens only alibi still works: 1.94 nats per token against 3.01 for rope.",
-      "sinusoidal runs on these weights without having been trained on them; its loss of 5.83 says how much they lean "
-      "on rope, and is no verdict on sinusoidal."};
+  const auto found = [&](std::string kind, std::string position, std::string text, bool detail) {
+    Finding finding{.kind = std::move(kind), .position = std::move(position), .against = "rope", .length = 512};
+    finding.text = std::move(text);
+    finding.detail = detail;
+    result.headlines.push_back(finding.text);
+    result.findings.push_back(std::move(finding));
+  };
+  found("best", "rope",
+        "Trained under 3 schemes at once, these weights read best under rope, 0.015 nats ahead of alibi.", false);
+  found("reach", "alibi", "At 2,048 tokens only alibi still works: 1.94 nats per token against 3.01 for rope.", false);
+  found("scheme", "sinusoidal", "sinusoidal, on weights that never saw it, loses 3.918 nats: no verdict on it.", true);
   result.unigram_nll = 6.11;
 
   const size_t count = std::min(size.schemes, kKinds.size());

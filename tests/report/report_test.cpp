@@ -27,7 +27,8 @@ TEST_CASE("report: JSON keys come in the documented order") {
   CHECK(to_json(result) ==
         "{\"model\":\"\",\"position\":\"\",\"seed\":18446744073709551615,\"prompt_ids\":[],\"ids\":[1,2],\"text\":\"\","
         "\"finish\":\"\",\"logprobs\":null,\"timings\":{\"load_ms\":0.0,\"prefill_tokens\":0,\"prefill_ms\":0.0,"
-        "\"decode_tokens\":0,\"decode_ms\":0.0,\"draft_proposed\":0,\"draft_accepted\":0,\"passes\":0}}");
+        "\"decode_tokens\":0,\"decode_ms\":0.0,\"draft_proposed\":0,\"draft_accepted\":0,\"passes\":0},\"standing\":"
+        "\"\"}");
   CHECK(to_json(result, 7, "[1e999]", "{}") ==
         "{\"line\":7,\"id\":[1e999],\"settings\":{}," + to_json(result).substr(1));
   const std::vector<Generated> two(2, result);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "reference/random_model.h"
+#include "study/compare/presets.h"
 #include "study/compare/standing.h"
 #include "study/diagnose.h"
 #include "support.h"
@@ -51,6 +52,11 @@ const ComparedRow& row_of(const Compared& result, const std::string& position, i
   return *found;
 }
 
+Compared compare_one(const Made& made, const CompareOptions& options) {
+  const TokenStream stream = stream_of(made);
+  return compare(made.model, *made.tokenizer, {&stream, 1}, options, {});
+}
+
 std::vector<TokenId> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
 
 }  // namespace
@@ -63,14 +69,18 @@ TEST_CASE("standing: the word follows from what the file says and from the bits"
   CHECK(of(alone, "native") == Standing::trained);
   CHECK(of(alone, "learned") == Standing::trained);
   CHECK(of(alone, "learned:beyond=wrap") == Standing::exact);
-  CHECK(of(alone, "learned:beyond=hierarchical", 80) == Standing::exact);
-  CHECK(of(alone, "learned:beyond=resample,length=80", 80) == Standing::untrained);  // moves positions inside too
+  CHECK(of(alone, "learned:beyond=hierarchical") == Standing::exact);
+  CHECK(of(alone, "learned:beyond=resample") == Standing::exact);
+  CHECK(of(alone, "learned:beyond=resample,length=80") == Standing::untrained);  // moves positions inside too
+  for (const char* spec : {"native", "learned:beyond=wrap", "learned:beyond=resample", "rope"})
+    CHECK(of(alone, spec, 80) == Standing::extrapolating);
   CHECK(of(alone, "rope") == Standing::untrained);
   CHECK(of(alone, "t5_bias") == Standing::refused);
   CHECK(of(joint, "rope") == Standing::jointly);
   CHECK(of(joint, "native") == Standing::jointly);
   CHECK(of(joint, "rope:theta=500") == Standing::untrained);
-  CHECK(of(joint, "rope:scaling=dynamic,length=40") == Standing::exact);
+  CHECK(of(joint, "rope:scaling=dynamic") == Standing::exact);
+  CHECK(of(joint, "rope:scaling=dynamic", 80) == Standing::extrapolating);
   CHECK(of(joint, "none") == Standing::untrained);
   const Stand swapped = stand_of(*alone.model, "rope", 40);
   CHECK(swapped.reason.find("no verdict") != std::string::npos);
@@ -84,7 +94,7 @@ TEST_CASE("compare: every row is what perplexity gives for the scheme alone") {
   CompareOptions options;
   options.positions = {"native", "rope", "t5_bias", "alibi"};
   options.lengths = {16, 40, 64};
-  const Compared result = compare(made.model, *made.tokenizer, stream, options, {});
+  const Compared result = compare(made.model, *made.tokenizer, {&stream, 1}, options, {});
   REQUIRE(result.schemes.size() == 4);
   CHECK(result.schemes[0].position == "learned");
   CHECK(result.schemes[2].standing == Standing::refused);
@@ -103,7 +113,8 @@ TEST_CASE("compare: every row is what perplexity gives for the scheme alone") {
       CHECK(row.std_error == doctest::Approx(alone.all.std_error).epsilon(1e-9));
       CHECK(row.bits_per_byte == doctest::Approx(alone.all.bits_per_byte).epsilon(1e-12));
       CHECK(row.tokens == alone.all.tokens);
-      CHECK(row.trained == (position == std::string("learned")));
+      CHECK(row.is_trained() == (position == std::string("learned")));
+      CHECK((row.standing == Standing::extrapolating) == (length == 64));
     }
   for (const int64_t length : {16, 40, 64}) CHECK(!row_of(result, "t5_bias", length).refused.empty());
 
@@ -115,7 +126,18 @@ TEST_CASE("compare: every row is what perplexity gives for the scheme alone") {
   CHECK(*rope.delta_high > *rope.delta_nll);
   CHECK(*rope.kl > 0);
   CHECK(*rope.top1_agreement < 1);
-  CHECK(!row_of(result, "rope", 64).delta_nll);
+  const ComparedRow &far = row_of(result, "rope", 64), &recent = row_of(result, "learned", 64, "recent");
+  CHECK(far.against == "learned");
+  CHECK(far.against_protocol == "recent");
+  CHECK(*far.delta_nll == doctest::Approx(far.nll - recent.nll));
+  CHECK(far.to_inside->low == doctest::Approx(*far.delta_low));
+  CHECK(far.to_trained->mean == doctest::Approx(far.nll - rope.nll));
+  CHECK(!far.kl);
+  CHECK(recent.standing == Standing::trained);
+  const Perplexity inside =
+      measure_perplexity(Session(made.model, {.position = "learned", .capacity = 40, .observer = {}}), {&stream, 1},
+                         protocol_from_name("rolling"), 40, 20, {});
+  CHECK(recent.nll == doctest::Approx(inside.all.nll).epsilon(1e-12));
 
   // The mean by position, weighed by how many tokens stand there, is the mean.
   double sum = 0;
@@ -147,12 +169,12 @@ TEST_CASE("compare: a scheme with the bits of the native one differs in nothing"
   options.positions = {"learned:beyond=wrap"};
   options.lengths = {40};
   options.prompt = bytes_of("abc");
-  const Compared result = compare(made.model, *made.tokenizer, stream_of(made), options, {});
+  const Compared result = compare_one(made, options);
   const ComparedRow& same = row_of(result, result.schemes[1].position, 40);
   CHECK(*same.delta_nll == 0);
   CHECK(*same.kl < 1e-9);
   CHECK(*same.top1_agreement == 1);
-  CHECK(same.trained);
+  CHECK(same.standing == Standing::exact);
   CHECK(result.schemes[1].differs_at == -1);
   CHECK(result.schemes[1].continuation_ids == result.schemes[0].continuation_ids);
   CHECK(*result.schemes[1].shuffled == *result.schemes[0].shuffled);
@@ -165,7 +187,7 @@ TEST_CASE("compare: without positions, shuffling changes less than nothing at on
   options.lengths = {40};
   options.prompt = bytes_of("hello you");
   options.new_tokens = 5;
-  const Compared result = compare(made.model, *made.tokenizer, stream_of(made), options, {});
+  const Compared result = compare_one(made, options);
   const ComparedScheme &none = result.schemes[0], &alibi = result.schemes[1];
   CHECK(none.continuation_ids.size() == 5);
   REQUIRE(none.attention.size() == 2);  // layers
@@ -195,7 +217,7 @@ TEST_CASE("compare: recall tasks exist at the trained length and beyond, and end
   CompareOptions options;
   options.positions = {"alibi"};
   options.lengths = {20, 80};
-  const Compared result = compare(made.model, *made.tokenizer, stream_of(made), options, {});
+  const Compared result = compare_one(made, options);
   int rows = 0;
   for (const RecallRow& row : result.recall) {
     ++rows;
@@ -213,37 +235,162 @@ TEST_CASE("compare: bad lengths and specs are errors, not rows") {
     CompareOptions options;
     options.positions = std::move(positions);
     options.lengths = std::move(lengths);
-    return test::error_of([&] { compare(made.model, *made.tokenizer, stream, options, {}); });
+    return test::error_of([&] { compare(made.model, *made.tokenizer, {&stream, 1}, options, {}); });
   };
   CHECK(test::mentions(error({}, {0}), {"1 to"}));
   CHECK(test::mentions(error({}, {100000}), {"100000"}));
   CHECK(test::mentions(error({"rope:theta"}, {16}), {"rope:theta"}));
 }
 
-TEST_CASE("compare: defaults name what the weights were trained under, or what needs no tensors") {
-  const Made alone = byte_model({"learned"}), joint = byte_model({"learned", "rope", "alibi"});
-  const std::vector<std::string> of_joint = default_positions(*joint.model), of_alone = default_positions(*alone.model);
-  CHECK(of_joint == std::vector<std::string>{"learned", "learned", "rope", "alibi"});
-  CHECK(std::ranges::find(of_alone, "alibi") != of_alone.end());
-  CHECK(std::ranges::find(of_alone, "t5_bias") == of_alone.end());
-  CHECK(std::ranges::find(of_alone, "index") == of_alone.end());
-  CHECK(default_lengths(*alone.model, 100) == std::vector<int64_t>{10, 20, 40, 80});
-  CHECK(default_lengths(*alone.model, 5) == std::vector<int64_t>{4});
+TEST_CASE("compare: another reference moves every difference, and pairs are all there") {
+  const Made made = byte_model({"learned"});
+  CompareOptions options;
+  options.positions = {"native", "rope", "alibi"};
+  options.lengths = {16, 64};
+  const Compared plain = compare_one(made, options);
+  options.reference = "alibi";
+  const Compared moved = compare_one(made, options);
+  CHECK(moved.reference == "alibi");
+  CHECK(moved.native == "learned");
+  const ComparedRow& rope = row_of(moved, "rope", 16);
+  CHECK(rope.against == "alibi");
+  CHECK(*rope.delta_nll == doctest::Approx(rope.nll - row_of(moved, "alibi", 16).nll));
+  CHECK(!row_of(moved, "alibi", 16).delta_nll);
+  CHECK(*row_of(moved, "learned", 16).delta_nll == doctest::Approx(-*row_of(plain, "alibi", 16).delta_nll));
+  CHECK(row_of(moved, "rope", 64).against_protocol == "whole");  // alibi goes where learned ends
+  CHECK(*row_of(moved, "learned", 64, "recent").delta_nll ==
+        doctest::Approx(-row_of(moved, "alibi", 64).to_inside->mean));
+  const auto paired =
+      std::ranges::find_if(moved.paired, [](const PairedLosses& p) { return p.length == 16 && p.protocol == kWhole; });
+  REQUIRE(paired != moved.paired.end());
+  for (const char* p : {"learned", "rope", "alibi"})
+    for (const char* q : {"learned", "rope", "alibi"}) {
+      const Estimate &there = *paired->between(p, q), &back = *paired->between(q, p);
+      CHECK(there.mean == doctest::Approx(row_of(moved, p, 16).nll - row_of(moved, q, 16).nll));
+      CHECK(there.mean == -back.mean);
+      CHECK(there.low == -back.high);
+    }
+  CHECK(paired->between("rope", "nothing") == nullptr);
 }
 
-TEST_CASE("headlines: said only where the numbers bear them out") {
-  const Made joint = byte_model({"learned", "rope", "alibi"});
+TEST_CASE("compare: several texts are scored apart, and their tokens can be had") {
+  const Made made = byte_model({"learned"});
+  std::vector<TokenStream> texts = {stream_of(made), stream_of(made)};
+  texts[1].tokens.resize(150), texts[1].bytes.resize(150), texts[1].words.resize(150);
+  texts[1].name = "shorter";
   CompareOptions options;
+  options.positions = {"native", "rope"};
   options.lengths = {40, 80};
-  Compared result = compare(joint.model, *joint.tokenizer, stream_of(joint), options, {});
-  const std::vector<std::string> lines = headlines_of(result);
-  REQUIRE(lines.size() == 3);
-  CHECK(lines[0].find("Trained under all 3 at once") == 0);
-  CHECK(lines[1].find("learned cannot go there") != std::string::npos);
-  CHECK(lines[2].find("Shuffling") == 0);
-  result.rows.clear();
-  result.schemes.clear();
-  CHECK(headlines_of(result).empty());
+  options.keep_tokens = true;
+  const Compared both = compare(made.model, *made.tokenizer, texts, options, {});
+  const Compared first = compare(made.model, *made.tokenizer, {&texts[0], 1}, options, {});
+  const Compared second = compare(made.model, *made.tokenizer, {&texts[1], 1}, options, {});
+  REQUIRE(both.texts.size() == 2);
+  const auto total = [](const Compared& result) {
+    const ComparedRow& row = row_of(result, "rope", 40);
+    return row.nll * static_cast<double>(row.tokens);
+  };
+  CHECK(total(both) == doctest::Approx(total(first) + total(second)).epsilon(1e-12));
+  CHECK(!row_of(first, "rope", 40).over_texts);
+  const Estimate& over = *row_of(both, "rope", 40).over_texts;
+  CHECK(over.clusters == 2);
+  CHECK(over.mean ==
+        doctest::Approx((*row_of(first, "rope", 40).delta_nll + *row_of(second, "rope", 40).delta_nll) / 2));
+
+  const TokenLosses::Pass& pass = both.token_losses.passes.front();
+  CHECK(pass.positions == std::vector<std::string>{"learned", "rope"});
+  double sum = 0;
+  for (const float nll : pass.nll[1]) sum += static_cast<double>(nll);
+  CHECK(sum == doctest::Approx(total(both)).epsilon(1e-6));
+  for (size_t i = 0; i < pass.id.size(); ++i) {
+    CHECK(pass.id[i] == texts[static_cast<size_t>(pass.text[i])].tokens[static_cast<size_t>(pass.target[i])]);
+    CHECK(pass.place[i] == (pass.target[i] - 1) % 40 + 1);
+  }
+  options.lengths = {200};
+  CHECK(test::mentions(test::error_of([&] { compare(made.model, *made.tokenizer, texts, options, {}); }),
+                       {"shorter, the shortest text"}));
+}
+
+TEST_CASE("compare: a pass key is hidden at five depths, and right only as a whole") {
+  const Made made = byte_model({"learned"});
+  CompareOptions options;
+  options.positions = {"alibi"};
+  options.lengths = {40, 120};
+  const Compared result = compare_one(made, options);
+  std::vector<double> depths;
+  for (const RecallRow& row : result.passkey) {
+    CHECK(row.task == "passkey");
+    CHECK(row.length == 120);  // at 40 bytes there is no room for the sentence twice
+    if (row.position == "learned") CHECK(!row.accuracy);
+    if (row.position != "alibi") continue;
+    depths.push_back(*row.depth);
+    CHECK(row.tokens == 4);  // windows
+    CHECK(*row.accuracy == 0);
+    CHECK(row.high == doctest::Approx(0.4899).epsilon(1e-3));
+  }
+  CHECK(depths == std::vector<double>{0.1, 0.3, 0.5, 0.7, 0.9});
+}
+
+TEST_CASE("presets: sets of schemes by name, for the model that is there") {
+  const Made learned = byte_model({"learned"}), rope = byte_model({"rope"}),
+             joint = byte_model({"learned", "rope", "alibi"});
+  const std::vector<int64_t> lengths = {20, 40, 80, 160};
+  const auto chosen = [&](const Made& made, const std::vector<std::string>& choice) {
+    return chosen_positions(*made.model, choice, lengths);
+  };
+  const auto has = [](const std::vector<std::string>& list, const std::string& spec) {
+    return std::ranges::find(list, spec) != list.end();
+  };
+  CHECK(chosen(joint, {}) == std::vector<std::string>{"learned", "learned", "rope", "alibi"});
+  CHECK(chosen(joint, {"@trained"}) == chosen(joint, {}));
+  CHECK(has(chosen(learned, {}), "alibi"));
+  CHECK(!has(chosen(learned, {}), "t5_bias"));
+  CHECK(!has(chosen(learned, {}), "index"));
+
+  const std::vector<std::string> further = chosen(rope, {"@extensions"});
+  for (const char* spec : {"rope", "rope:scaling=dynamic", "rope:scaling=yarn,factor=2", "rope:scaling=yarn,factor=4",
+                           "rope:scaling=linear,factor=4", "rope:scaling=ntk,factor=2"})
+    CHECK_MESSAGE(has(further, spec), spec);
+  CHECK(!has(further, "rope:scaling=longrope,factor=2"));  // the model has no tables for it
+  const std::vector<std::string> past_table = chosen(learned, {"@extensions", "alibi"});
+  CHECK(past_table == std::vector<std::string>{"learned", "learned:beyond=clamp", "learned:beyond=wrap",
+                                               "learned:beyond=resample", "learned:beyond=hierarchical", "alibi"});
+
+  CHECK(chosen(rope, {"@layers"}) == std::vector<std::string>{"rope", "rope;layers=0:none", "rope;layers=1:none"});
+  for (const std::string& spec : chosen(rope, {"@heads"})) CHECK(rope.model->make_scheme(spec, 40)->spec() == spec);
+  CHECK(chosen(rope, {"@heads"}).size() > 2);
+  CHECK(chosen(rope, {"@all"}).size() >= further.size() + 2);
+  CHECK(test::mentions(test::error_of([&] { chosen(learned, {"@layers"}); }), {"acts on the embedding"}));
+  // What is asked of a scheme follows from its spec.
+  const auto question = [&](const Made& made, const std::string& spec) {
+    return stand_of(*made.model, spec, 40).question;
+  };
+  CHECK(question(rope, "rope:scaling=yarn,factor=4") == Question::extension);
+  CHECK(question(rope, "rope:theta=500") == Question::swap);
+  CHECK(question(rope, "rope;layers=1:none") == Question::ablation);
+  CHECK(question(rope, "native") == Question::own);
+  CHECK(question(learned, "learned:beyond=wrap") == Question::extension);
+  CHECK(question(learned, "hierarchical") == Question::extension);
+  CHECK(question(joint, "rope") == Question::joint);
+}
+
+TEST_CASE("presets: a list holds specs and sets, and a slip is answered with the nearest name") {
+  CHECK(split_choice("@trained,rope:theta=5e5,pairing=half, @layers ,alibi") ==
+        std::vector<std::string>{"@trained", "rope:theta=5e5,pairing=half", "@layers", "alibi"});
+  const auto error = [](const std::string& text) { return test::error_of([&] { split_choice(text); }); };
+  CHECK(test::mentions(error("@extension"), {"try:      @extensions"}));
+  CHECK(test::mentions(error("native,@layrs"), {"@layers"}));
+  CHECK(test::mentions(error("@everything"), {"@trained, @extensions"}));
+  CHECK(test::mentions(error("native,aliib"), {"try:      alibi"}));
+  CHECK(test::mentions(error("native,sinusodial"), {"try:      sinusoidal"}));
+  CHECK(test::mentions(error("@trained,,alibi"), {"empty piece"}));
+  CHECK(test::mentions(error("@trained,factor=2"), {"no spec before it"}));
+}
+
+TEST_CASE("compare: lengths by default are those that the text fills") {
+  const Made alone = byte_model({"learned"});
+  CHECK(default_lengths(*alone.model, 100) == std::vector<int64_t>{10, 20, 40, 80});
+  CHECK(default_lengths(*alone.model, 5) == std::vector<int64_t>{4});
 }
 
 TEST_CASE("diagnose: the file's own scheme is among the candidates once, others only with their tables") {

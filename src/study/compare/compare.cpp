@@ -1,183 +1,54 @@
-// compare.cpp: see compare.h. The schemes run side by side over the same windows, so every difference is paired.
+// compare.cpp: see compare.h.
 #include "study/compare/compare.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 
 #include "ordinal/error.h"
 #include "position/scheme.h"
+#include "study/compare/passes.h"
+#include "study/compare/presets.h"
 #include "study/compare/probes.h"
 #include "study/compare/standing.h"
-#include "study/intervals.h"
 #include "study/scoring.h"
 
 namespace ordinal {
 namespace {
 
-constexpr int64_t kLossPlaces = 32;  // of loss by position
-
-// A scheme that can run, where it stands in the result.
-struct Runner {
-  size_t scheme;
-  Session session;
-};
-
-struct Pass {
-  int64_t length;
-  bool sliding;
-};
-
-// What one scheme gathers in one pass.
-struct Tally {
-  std::vector<double> nll, delta;
-  std::vector<double> loss;
-  std::vector<int64_t> counts;
-};
-
-// Sessions of the schemes that reach `length`; for the others a row that says why not.
-std::vector<Runner> make_runners(const std::shared_ptr<const Model>& model, Compared& result, const Pass& pass,
-                                 int n_threads) {
-  std::vector<Runner> runners;
-  for (size_t i = 0; i < result.schemes.size(); ++i) {
-    const ComparedScheme& scheme = result.schemes[i];
-    std::string refused = scheme.standing == Standing::refused ? scheme.reason : "";
-    if (refused.empty()) try {
-        runners.push_back(
-            {i, Session(model, {.position = scheme.position, .capacity = pass.length, .n_threads = n_threads})});
-      } catch (const Error& error) {
-        refused = error.summary();
-      }
-    if (!refused.empty())
-      result.rows.push_back({.position = scheme.position,
-                             .length = pass.length,
-                             .protocol = pass.sliding ? "sliding" : "whole",
-                             .refused = refused});
-  }
-  return runners;
-}
-
-// Whether the weights were trained for what a row measures: an exact scheme is as its twin inside the trained length
-// only.
-bool is_trained(Standing standing, bool inside) {
-  return standing == Standing::trained || standing == Standing::jointly || (standing == Standing::exact && inside);
-}
-
-// Scores the text once under all runners. With `matrix` also every pair of schemes against each other.
-void run_pass(std::vector<Runner>& runners, const TokenStream& stream, const Pass& pass, bool matrix, Compared& result,
-              const OnProgress& progress) {
-  const auto n_tokens = static_cast<int64_t>(stream.tokens.size());
-  const int64_t stride = pass.sliding ? std::max<int64_t>(1, pass.length / 2) : pass.length;
-  const std::vector<Window> windows = plan_windows(Cut::rolling, n_tokens, pass.length, stride);
-  SampledTokens sampled;
-  sampled.add_text(windows);
-  const bool has_native = runners.front().scheme == 0;
-  const size_t count = runners.size();
-  const int64_t step = std::max<int64_t>(1, pass.length / kLossPlaces);
-  std::vector<Tally> tallies(count);
-  for (Tally& tally : tallies) {
-    tally.loss.resize((pass.length + step - 1) / step);
-    tally.counts.resize(tally.loss.size());
-  }
-  const size_t sources = matrix ? count : has_native ? 1 : 0;
-  std::vector<std::vector<double>> kl(sources, std::vector<double>(count)), top1 = kl;
-  std::vector<TokenId> best(count);
-  std::vector<double> nll(count);
-  int64_t bytes = 0;
-  const auto sink = [&](const Prediction& p) {
-    const auto at = static_cast<size_t>(p.target);
-    bytes += stream.bytes[at];
-    const auto place = static_cast<size_t>((p.target - p.window.first - 1) / step);
-    for (size_t s = 0; s < count; ++s) {
-      best[s] = argmax(p.logits[s]);
-      nll[s] = p.nll(s, stream.tokens[at]);
-      Tally& tally = tallies[s];
-      tally.nll.push_back(nll[s]);
-      tally.loss[place] += nll[s];
-      ++tally.counts[place];
-      if (has_native) tally.delta.push_back(nll[s] - nll[0]);
-    }
-    // From the native scheme, which is the first, or from all.
-    for (size_t a = 0; a < sources; ++a)
-      for (size_t b = 0; b < count; ++b) {
-        if (a != b) kl[a][b] += kl_divergence(p.logits[a], p.log_sums[a], p.logits[b], p.log_sums[b]);
-        top1[a][b] += best[a] == best[b] ? 1 : 0;
-      }
-  };
-  std::vector<Session> sessions;
-  for (Runner& runner : runners) sessions.push_back(std::move(runner.session));
-  const std::vector<double> seconds = score_windows(sessions, stream.tokens, windows, std::nullopt, sink, progress);
-
-  int64_t fed = 0;
-  for (const Window& window : windows) fed += window.count;
-  const auto scored = static_cast<double>(tallies.front().nll.size());
-  for (size_t s = 0; s < count; ++s) {
-    Tally& tally = tallies[s];
-    const ComparedScheme& scheme = result.schemes[runners[s].scheme];
-    const Estimate loss = estimate(tally.nll, sampled);
-    ComparedRow row;
-    row.position = scheme.position;
-    row.trained = is_trained(scheme.standing, pass.length <= result.trained_length);
-    row.length = pass.length;
-    row.protocol = pass.sliding ? "sliding" : "whole";
-    row.tokens = static_cast<int64_t>(tally.nll.size());
-    row.nll = loss.mean;
-    row.std_error = loss.std_error;
-    row.ppl = std::exp(loss.mean);
-    row.bits_per_byte = loss.mean * scored / std::log(2.0) / static_cast<double>(bytes);
-    if (has_native && s > 0) {
-      const Estimate delta = estimate(tally.delta, sampled);
-      row.delta_nll = delta.mean;
-      row.delta_low = delta.low;
-      row.delta_high = delta.high;
-      row.kl = kl[0][s] / scored;
-      row.top1_agreement = top1[0][s] / scored;
-    }
-    if (!pass.sliding)
-      for (size_t i = 0; i < tally.loss.size(); ++i)
-        row.loss_by_position.push_back(tally.loss[i] / static_cast<double>(tally.counts[i]));
-    row.loss_step = step;
-    row.ms_per_token = 1e3 * seconds[s] / static_cast<double>(fed);
-    result.rows.push_back(std::move(row));
-  }
-  if (!matrix) return;
-  result.matrix_length = pass.length;
-  for (size_t a = 0; a < count; ++a) {
-    result.matrix.push_back(result.schemes[runners[a].scheme].position);
-    ComparedScheme& scheme = result.schemes[runners[a].scheme];
-    scheme.ms_per_token = 1e3 * seconds[a] / static_cast<double>(fed);
-    scheme.cache_bytes = sessions[a].cache_bytes();
-    for (size_t b = 0; b < count; ++b) {
-      kl[a][b] /= scored;
-      top1[a][b] /= scored;
-    }
-  }
-  result.kl = std::move(kl);
-  result.top1 = std::move(top1);
-}
-
-// Nats per token when each is predicted by its frequency in the text itself.
-double unigram_nll(const TokenStream& stream) {
+// What predicting each token by its frequency in the texts themselves costs, and how much that flatters itself: a
+// frequency counted on what it predicts is too good by about half a nat in all for each kind of token, and worse by as
+// much for another text.
+void measure_frequencies(std::span<const TokenStream> texts, Compared& result) {
   std::map<TokenId, int64_t> counts;
-  for (size_t i = 1; i < stream.tokens.size(); ++i) ++counts[stream.tokens[i]];
-  const auto total = static_cast<double>(stream.tokens.size() - 1);
+  int64_t total = 0, most = 0;
+  for (const TokenStream& text : texts)
+    for (size_t i = 1; i < text.tokens.size(); ++i) ++counts[text.tokens[i]], ++total;
   double sum = 0;
-  for (const auto& [token, count] : counts)
-    sum -= static_cast<double>(count) * std::log(static_cast<double>(count) / total);
-  return sum / total;
+  for (const auto& [token, count] : counts) {
+    sum -= static_cast<double>(count) * std::log(static_cast<double>(count) / static_cast<double>(total));
+    most = std::max(most, count);
+  }
+  result.unigram_nll = sum / static_cast<double>(total);
+  result.unigram_slack = static_cast<double>(counts.size() - 1) / static_cast<double>(total);
+  result.recall_chance = static_cast<double>(most) / static_cast<double>(total);
 }
 
-// The schemes asked for, native first, none twice.
-void add_schemes(const Model& model, const std::vector<std::string>& specs, int64_t longest, Compared& result) {
+// The model's own scheme first, then the reference, then what was asked for; none twice.
+void add_schemes(const Model& model, const CompareOptions& options, Compared& result) {
+  const int64_t inside = std::min(result.lengths.back(), result.trained_length);
   std::set<std::string> seen;
   const auto add = [&](const std::string& spec) {
-    Stand stand = stand_of(model, spec, longest);
+    Stand stand = stand_of(model, spec, inside);
     ComparedScheme scheme;
     scheme.position = stand.scheme ? stand.scheme->spec() : spec;
-    if (!seen.insert(scheme.position).second) return;
+    const std::string position = scheme.position;
+    if (!seen.insert(position).second) return position;
     scheme.standing = stand.standing;
+    scheme.question = stand.question;
     scheme.reason = std::move(stand.reason);
     if (stand.scheme) {
       scheme.kind = stand.scheme->facts().kind;
@@ -186,23 +57,93 @@ void add_schemes(const Model& model, const std::vector<std::string>& specs, int6
         scheme.table_bytes += model.file().find(tensor.name)->bytes;
     }
     result.schemes.push_back(std::move(scheme));
+    return position;
   };
-  add("native");
-  for (const std::string& spec : specs) {
-    check_position_spec(spec);  // text that is no spec at all is the user's slip, not a row
-    add(spec);
+  result.native = add("native");
+  result.reference = add(options.reference);
+  for (const std::string& spec : chosen_positions(model, options.positions, result.lengths)) add(spec);
+}
+
+void check_lengths(std::span<const TokenStream> texts, Compared& result) {
+  std::ranges::sort(result.lengths);
+  result.lengths.erase(std::ranges::unique(result.lengths).begin(), result.lengths.end());
+  const auto shortest = std::ranges::min_element(texts, {}, [](const TokenStream& text) { return text.tokens.size(); });
+  const auto most = static_cast<int64_t>(shortest->tokens.size()) - 1;
+  for (const int64_t length : result.lengths)
+    if (length < 1 || length > most)
+      throw Error("a length to compare at is out of range",
+                  "1 to " + std::to_string(most) + ", one less than " +
+                      (texts.size() > 1 ? shortest->name + ", the shortest text, has tokens" : "the text has tokens"),
+                  std::to_string(length), "a longer text (-f), or smaller --lengths");
+}
+
+// The passes in their order: what others are compared with comes first.
+std::vector<Pass> passes_of(const Compared& result) {
+  std::vector<Pass> passes;
+  bool past = false;
+  for (const int64_t length : result.lengths) {
+    if (length > result.trained_length && !past) {
+      past = true;
+      passes.push_back({.length = result.trained_length, .protocol = kRecent});
+    }
+    passes.push_back({.length = length, .protocol = kWhole});
+    if (past) passes.push_back({.length = length, .protocol = kSliding});
   }
+  // The matrix is of the longest length inside, and of the shortest when there is none.
+  Pass* inside = &*std::ranges::find(passes, kWhole, &Pass::protocol);
+  for (Pass& pass : passes)
+    if (pass.protocol == kWhole && pass.length <= result.trained_length) inside = &pass;
+  inside->matrix = true;
+  return passes;
+}
+
+std::vector<int64_t> lengths_to_use(const Model& model, std::span<const TokenStream> texts,
+                                    const CompareOptions& options) {
+  if (!options.lengths.empty()) return options.lengths;
+  int64_t shortest = std::numeric_limits<int64_t>::max();
+  for (const TokenStream& text : texts) shortest = std::min(shortest, static_cast<int64_t>(text.tokens.size()));
+  return default_lengths(model, shortest);
+}
+
+// One text after the other, for tasks that only draw from them.
+TokenStream all_in_one(std::span<const TokenStream> texts) {
+  TokenStream all = texts.front();
+  for (const TokenStream& text : texts.subspan(1)) {
+    const size_t skip = text.start ? 1 : 0;
+    all.tokens.insert(all.tokens.end(), text.tokens.begin() + skip, text.tokens.end());
+    all.bytes.insert(all.bytes.end(), text.bytes.begin() + skip, text.bytes.end());
+    all.words.insert(all.words.end(), text.words.begin() + skip, text.words.end());
+  }
+  return all;
+}
+
+// What is known before anything runs.
+Compared outline(const Model& model, std::span<const TokenStream> texts, const CompareOptions& options) {
+  Compared result;
+  result.trained_positions = model.file().notes().trained_positions;
+  result.trained_length = model.config().max_seq_len;
+  for (const TokenStream& text : texts) {
+    ComparedText& row = result.texts.emplace_back();
+    row.name = text.name;
+    row.tokens = static_cast<int64_t>(text.tokens.size());
+    for (const int32_t bytes : text.bytes) row.bytes += bytes;
+    result.text += (result.text.empty() ? "" : ", ") + text.name;
+    result.text_tokens += row.tokens;
+    result.text_bytes += row.bytes;
+  }
+  for (const TensorView& tensor : model.file().tensors()) {
+    int64_t count = 1;
+    for (const int64_t size : tensor.shape) count *= size;
+    result.parameters += count;
+  }
+  result.seed = options.seed;
+  result.lengths = lengths_to_use(model, texts, options);
+  check_lengths(texts, result);
+  add_schemes(model, options, result);
+  return result;
 }
 
 }  // namespace
-
-std::vector<std::string> default_positions(const Model& model) {
-  const ModelNotes& notes = model.file().notes();
-  std::vector<std::string> specs = {notes.position};
-  specs.insert(specs.end(), notes.trained_positions.begin(), notes.trained_positions.end());
-  if (notes.trained_positions.size() == 1) std::ranges::move(schemes_without_tensors(), std::back_inserter(specs));
-  return specs;
-}
 
 std::vector<int64_t> default_lengths(const Model& model, int64_t text_tokens) {
   const int64_t trained = model.config().max_seq_len;
@@ -213,57 +154,54 @@ std::vector<int64_t> default_lengths(const Model& model, int64_t text_tokens) {
   return lengths;
 }
 
-Compared compare(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
-                 const CompareOptions& options, const OnProgress& progress) {
-  const ModelConfig& c = model->config();
-  const auto n_tokens = static_cast<int64_t>(stream.tokens.size());
-  Compared result;
-  result.native = model->file().notes().position;
-  result.trained_positions = model->file().notes().trained_positions;
-  result.trained_length = c.max_seq_len;
-  result.text = stream.name;
-  result.text_tokens = n_tokens;
-  for (const int32_t bytes : stream.bytes) result.text_bytes += bytes;
-  for (const TensorView& tensor : model->file().tensors()) {
-    int64_t count = 1;
-    for (const int64_t size : tensor.shape) count *= size;
-    result.parameters += count;
-  }
-  result.seed = options.seed;
-  result.lengths = options.lengths.empty() ? default_lengths(*model, n_tokens) : options.lengths;
-  std::ranges::sort(result.lengths);
-  result.lengths.erase(std::ranges::unique(result.lengths).begin(), result.lengths.end());
-  for (const int64_t length : result.lengths)
-    if (length < 1 || length >= n_tokens)
-      throw Error("a length to compare at is out of range",
-                  "1 to " + std::to_string(n_tokens - 1) + ", one less than the text has tokens",
-                  std::to_string(length), "a longer text (-f), or smaller --lengths");
-  add_schemes(*model, options.positions.empty() ? default_positions(*model) : options.positions, result.lengths.back(),
-              result);
-  result.unigram_nll = unigram_nll(stream);
-
-  std::vector<Pass> passes;
-  int64_t matrix_length = result.lengths.front();
-  for (const int64_t length : result.lengths) {
-    passes.push_back({length, false});
-    if (length > c.max_seq_len) passes.push_back({length, true});
-    if (length <= c.max_seq_len) matrix_length = length;
-  }
-  const ProbePlan probes = plan_probes(*model, stream, result.lengths, options);
-  const int64_t scored = n_tokens - 1;
+Compared compare(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer,
+                 std::span<const TokenStream> texts, const CompareOptions& options, const OnProgress& progress) {
+  Compared result = outline(*model, texts, options);
+  measure_frequencies(texts, result);
+  const TokenStream all = all_in_one(texts);
+  const std::vector<Pass> passes = passes_of(result);
+  const ProbePlan probes = plan_probes(*model, &tokenizer, all, result.lengths, options);
+  const int64_t scored = result.text_tokens - static_cast<int64_t>(texts.size());
   const int64_t total = scored * static_cast<int64_t>(passes.size()) + probes.tokens;
   int64_t done = 0;
   const auto report_done = [&](int64_t now, int64_t) {
     if (progress) progress(done + now, total);
   };
+  const PassInput input{
+      .model = model, .texts = texts, .n_threads = options.n_threads, .keep_tokens = options.keep_tokens};
+  Earlier earlier;
   for (const Pass& pass : passes) {
-    std::vector<Runner> runners = make_runners(model, result, pass, options.n_threads);
-    if (!runners.empty())
-      run_pass(runners, stream, pass, !pass.sliding && pass.length == matrix_length, result, report_done);
+    run_pass(input, pass, earlier, result, report_done);
+    if (pass.protocol == kWhole && pass.length > result.trained_length) add_recent_row(earlier, pass.length, result);
     done += scored;
   }
-  run_probes(model, tokenizer, stream, probes, options, result, report_done);
+  run_probes(model, tokenizer, all, probes, options, result, report_done);
   return result;
+}
+
+double estimate_seconds(const std::shared_ptr<const Model>& model, std::span<const TokenStream> texts,
+                        const CompareOptions& options) {
+  constexpr int64_t kTrial = 64;  // tokens; the second of two runs counts, the first wakes the machine
+  const Compared plan = outline(*model, texts, options);
+  const TokenStream& text = texts.front();
+  const int64_t last = model->make_scheme("native", kTrial)->max_positions();
+  const auto count = std::min({kTrial, last, static_cast<int64_t>(text.tokens.size())});
+  Session session(model, {.position = "native", .capacity = count, .n_threads = options.n_threads});
+  double seconds = 0;
+  for (int run = 0; run < 2; ++run) {
+    const auto start = std::chrono::steady_clock::now();
+    session.rewind(0);
+    session.evaluate_all(std::span(text.tokens).first(count), [](int64_t, std::span<const float>) {});
+    seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  int64_t schemes = 0;
+  for (const ComparedScheme& scheme : plan.schemes) schemes += scheme.standing == Standing::refused ? 0 : 1;
+  double tokens = 0;
+  for (const Pass& pass : passes_of(plan))
+    tokens += static_cast<double>(tokens_fed(texts, pass) * (pass.protocol == kRecent ? 1 : schemes));
+  for (const ProbeTask& task : plan_probes(*model, nullptr, all_in_one(texts), plan.lengths, options).tasks)
+    tokens += static_cast<double>(static_cast<int64_t>(task.tokens.size()) * schemes);
+  return tokens * seconds / static_cast<double>(count);
 }
 
 }  // namespace ordinal

@@ -1,7 +1,8 @@
-// compare.h: the same weights and text under several position schemes, side by side in one process.
+// compare.h: the same weights and texts under several position schemes, side by side in one process.
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,27 +14,30 @@
 namespace ordinal {
 
 struct CompareOptions {
-  std::vector<std::string> positions;  // specs, "native" among them; empty: default_positions()
+  std::vector<std::string> positions;  // specs and presets (presets.h); empty: @trained
+  std::string reference = "native";    // what differences are from
   std::vector<int64_t> lengths;        // windows in tokens; empty: default_lengths(); each counts once
   std::vector<TokenId> prompt;         // continued greedily, and its attention kept; may be empty
   int64_t new_tokens = 24;
-  uint64_t seed = 1;  // of shuffled and made-up tokens
+  uint64_t seed = 1;         // of shuffled and made-up tokens
+  bool keep_tokens = false;  // every token's loss in `token_losses`
   int n_threads = 0;
 };
 
-// Every scheme the weights were trained under; when that is one only, also the ones that need no tensors.
-std::vector<std::string> default_positions(const Model& model);
-// A quarter and a half of the trained length, it, twice and four times it; those that the text fills.
+// A quarter and a half of the trained length, it, twice and four times it; those that every text fills.
 std::vector<int64_t> default_lengths(const Model& model, int64_t text_tokens);
 
-// All that `Compared` holds but file names, the text of the prompt, the command and the headlines. Native is
-// always the first scheme. Nothing is kept of a token once every scheme has predicted it. Throws Error when the text is
-// shorter than a window, for bad specs, and for lengths out of range; a scheme that the model cannot run is a row that
-// says why.
-Compared compare(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
-                 const CompareOptions& options, const OnProgress& progress);
+// All that `Compared` holds but file names, the text of the prompt, the command and the findings. The model's own
+// scheme is always the first. Throws Error when a text is shorter than a window, for bad specs, and for lengths out of
+// range; a scheme that the model cannot run is a row that says why.
+Compared compare(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer,
+                 std::span<const TokenStream> texts, const CompareOptions& options, const OnProgress& progress);
 
-// The findings in a few sentences, from the numbers alone.
-std::vector<std::string> headlines_of(const Compared& result);
+// How long compare() will take, from a trial run of a few tokens.
+double estimate_seconds(const std::shared_ptr<const Model>& model, std::span<const TokenStream> texts,
+                        const CompareOptions& options);
+
+// The findings, the most telling first: each is there only where the numbers bear it out (headlines.cpp).
+std::vector<Finding> findings_of(const Compared& result);
 
 }  // namespace ordinal

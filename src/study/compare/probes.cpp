@@ -5,6 +5,7 @@
 #include <random>
 
 #include "ordinal/error.h"
+#include "study/intervals.h"
 #include "study/scoring.h"
 
 namespace ordinal {
@@ -13,6 +14,7 @@ namespace {
 constexpr int64_t kOrderWindows = 12, kCopyWindows = 4, kFindWindows = 8;  // at most, of each task
 constexpr int64_t kCue = 6, kKey = 4;
 constexpr int64_t kAttentionTokens = 1024;  // of the text, for distances
+constexpr int64_t kPassKeyWindows = 4;      // of each depth
 constexpr size_t kMapTokens = 32;           // of the prompt, for maps
 
 using Random = std::mt19937_64;  // the same numbers everywhere; the distributions of <random> are not
@@ -90,9 +92,37 @@ void add_recall_tasks(ProbePlan& plan, const TokenStream& stream, int64_t length
   if (!find.windows.empty()) plan.tasks.push_back(std::move(find));
 }
 
+// A number in a text, as in the test that is known under this name (Mohtashami, Jaggi 2023, arXiv:2305.16300).
+void add_passkey_tasks(ProbePlan& plan, const Tokenizer& tokenizer, const TokenStream& stream, int64_t length,
+                       Random& random) {
+  const auto ids_of = [&](const std::string& text) { return tokenizer.encode(text, {}); };
+  for (const double depth : {0.1, 0.3, 0.5, 0.7, 0.9}) {
+    ProbeTask task{.name = "passkey", .length = length, .depth = depth};
+    for (int64_t i = 0; i < kPassKeyWindows; ++i) {
+      const std::vector<TokenId> cue = ids_of(" The pass key is");
+      const std::vector<TokenId> key = ids_of(" " + std::to_string(10000 + below(random, 90000)));
+      const std::vector<TokenId> end = ids_of(".");
+      const auto said = static_cast<int64_t>(cue.size() + key.size()), before = length - said;
+      const int64_t needle = said + static_cast<int64_t>(end.size());
+      if (before < 2 * needle) return;
+      std::vector<TokenId> tokens = piece_of(stream, below(random, static_cast<int64_t>(stream.tokens.size())), before);
+      const auto place = static_cast<ptrdiff_t>(std::max(1.0, depth * static_cast<double>(before - needle)));
+      auto at = std::ranges::copy(cue, tokens.begin() + place).out;
+      at = std::ranges::copy(key, at).out;
+      std::ranges::copy(end, at);
+      tokens.insert(tokens.end(), cue.begin(), cue.end());
+      tokens.insert(tokens.end(), key.begin(), key.end());
+      append(task, tokens, static_cast<int64_t>(key.size()));
+    }
+    plan.tasks.push_back(std::move(task));
+  }
+}
+
 struct Answer {
-  double nll = 0;
-  int64_t right = 0, tokens = 0;
+  std::vector<double> nll;  // of every scored token
+  int64_t right = 0;
+  int64_t windows_right = 0;  // of which every token is
+  bool whole_so_far = true;
 };
 
 // How each scheme that reaches the task's length does; none for the others.
@@ -118,13 +148,42 @@ std::vector<std::optional<Answer>> answers_to(const ProbeTask& task, const std::
     const TokenId token = task.tokens[p.target];
     for (size_t s = 0; s < place.size(); ++s) {
       Answer& answer = *answers[place[s]];
-      answer.nll += p.nll(s, token);
-      answer.right += argmax(p.logits[s]) == token ? 1 : 0;
-      ++answer.tokens;
+      const bool right = argmax(p.logits[s]) == token;
+      answer.nll.push_back(p.nll(s, token));
+      answer.right += right ? 1 : 0;
+      answer.whole_so_far = right && (answer.whole_so_far || p.target == p.window.scored_from);
+      if (p.target == p.window.first + p.window.count) answer.windows_right += answer.whole_so_far ? 1 : 0;
     }
   };
   score_windows(sessions, task.tokens, task.windows, std::nullopt, sink, progress);
   return answers;
+}
+
+// Writes down how scheme `i` did. `in_order`: how all did before the tokens were shuffled, once that is known.
+void note_answer(const ProbeTask& task, const std::optional<Answer>& answer,
+                 const std::vector<std::optional<Answer>>& in_order, size_t i, Compared& result) {
+  ComparedScheme& scheme = result.schemes[i];
+  if (task.name == "in order" || task.name == "shuffled") {
+    if (!answer) return;
+    const bool shuffled = task.name == "shuffled";
+    SampledTokens sampled;
+    sampled.add_text(task.windows);
+    (shuffled ? scheme.shuffled : scheme.in_order) = estimate(answer->nll, sampled).mean;
+    if (!shuffled || !in_order[i]) return;
+    std::vector<double> added(answer->nll.size());
+    std::ranges::transform(answer->nll, in_order[i]->nll, added.begin(), std::minus());
+    scheme.order = estimate(added, sampled);
+    return;
+  }
+  RecallRow row{.position = scheme.position, .task = task.name, .length = task.length, .depth = task.depth};
+  if (answer) {
+    const int64_t right = task.depth ? answer->windows_right : answer->right;
+    row.tokens = task.depth ? std::ssize(task.windows) : std::ssize(answer->nll);
+    row.accuracy = static_cast<double>(right) / static_cast<double>(row.tokens);
+    const Share share = wilson_interval(right, row.tokens);
+    row.low = share.low, row.high = share.high;
+  }
+  (task.depth ? result.passkey : result.recall).push_back(std::move(row));
 }
 
 // Runs `tokens` in one pass and hands over every row of attention weights.
@@ -183,8 +242,8 @@ void continue_prompt(const std::shared_ptr<const Model>& model, const Tokenizer&
 
 }  // namespace
 
-ProbePlan plan_probes(const Model& model, const TokenStream& stream, const std::vector<int64_t>& lengths,
-                      const CompareOptions& options) {
+ProbePlan plan_probes(const Model& model, const Tokenizer* tokenizer, const TokenStream& stream,
+                      const std::vector<int64_t>& lengths, const CompareOptions& options) {
   ProbePlan plan;
   Random random(options.seed);
   const auto n = static_cast<int64_t>(stream.tokens.size());
@@ -196,6 +255,11 @@ ProbePlan plan_probes(const Model& model, const TokenStream& stream, const std::
   const bool has_text = std::ranges::any_of(stream.bytes, [](int32_t bytes) { return bytes > 0; });
   for (const int64_t length : recall)
     if (has_text && length >= 4) add_recall_tasks(plan, stream, length, random);
+  if (tokenizer != nullptr) try {
+      for (const int64_t length : recall) add_passkey_tasks(plan, *tokenizer, stream, length, random);
+    } catch (const Error&) {
+      // a tokenizer of few characters has not these
+    }
   for (const ProbeTask& task : plan.tasks) plan.tokens += static_cast<int64_t>(task.tokens.size());
   return plan;
 }
@@ -203,27 +267,14 @@ ProbePlan plan_probes(const Model& model, const TokenStream& stream, const std::
 void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
                 const ProbePlan& plan, const CompareOptions& options, Compared& result, const OnProgress& progress) {
   int64_t done = 0;
+  std::vector<std::optional<Answer>> in_order;
   for (const ProbeTask& task : plan.tasks) {
-    const auto answers =
+    std::vector<std::optional<Answer>> answers =
         answers_to(task, model, result, options.n_threads, [&](int64_t, int64_t) { progress(done, plan.tokens); });
     done += static_cast<int64_t>(task.tokens.size());
     progress(done, plan.tokens);
-    for (size_t i = 0; i < result.schemes.size(); ++i) {
-      ComparedScheme& scheme = result.schemes[i];
-      const std::optional<Answer>& answer = answers[i];
-      if (task.name == "in order" || task.name == "shuffled") {
-        if (answer)
-          (task.name == "shuffled" ? scheme.shuffled : scheme.in_order) =
-              answer->nll / static_cast<double>(answer->tokens);
-        continue;
-      }
-      RecallRow row{.position = scheme.position, .task = task.name, .length = task.length};
-      if (answer) {
-        row.accuracy = static_cast<double>(answer->right) / static_cast<double>(answer->tokens);
-        row.tokens = answer->tokens;
-      }
-      result.recall.push_back(std::move(row));
-    }
+    for (size_t i = 0; i < result.schemes.size(); ++i) note_answer(task, answers[i], in_order, i, result);
+    if (task.name == "in order") in_order = std::move(answers);
   }
   for (ComparedScheme& scheme : result.schemes) {
     if (scheme.standing == Standing::refused) continue;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,12 @@ namespace ordinal {
 
 // A task as windows over made-up tokens: what comes after `scored_from` is what the context tells.
 struct ProbeTask {
-  std::string name;  // "in order", "shuffled", "copy", "find"
+  std::string name;  // "in order", "shuffled", "copy", "find", "passkey"
   int64_t length = 0;
   std::vector<TokenId> tokens = {};
   std::vector<Window> windows = {};
-  int64_t scored_each = 0;  // tokens scored in each window
+  int64_t scored_each = 0;           // tokens scored in each window
+  std::optional<double> depth = {};  // where in the text the pass key stands
 };
 
 struct ProbePlan {
@@ -30,9 +32,13 @@ struct ProbePlan {
 // copy                 random tokens of the text, then the same again: the second half is scored
 // find                 the text with a key of 4 random tokens after a cue of 6 near its beginning; at the end the cue
 //                      comes again, and the key is scored
-// copy and find at the trained length and at the lengths beyond it. Same seed, same tokens.
-ProbePlan plan_probes(const Model& model, const TokenStream& stream, const std::vector<int64_t>& lengths,
-                      const CompareOptions& options);
+// passkey              the text with a sentence that names a number, at five depths; at the end the sentence comes
+// again,
+//                      and the number is scored, right when every token of it is
+// copy, find and passkey at the trained length and at the lengths beyond it. Same seed, same tokens. Without a
+// tokenizer there is no passkey.
+ProbePlan plan_probes(const Model& model, const Tokenizer* tokenizer, const TokenStream& stream,
+                      const std::vector<int64_t>& lengths, const CompareOptions& options);
 
 // Fills what `result` says of order, recall, attention and continuations.
 void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
