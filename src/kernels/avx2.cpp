@@ -17,6 +17,7 @@ struct V {
   static constexpr int kTilePanels = 1;
   static constexpr int64_t kPartOfK = 768;
   static constexpr int kQuantRows = 2;
+  static constexpr int kQuantStreams = 4;
   static constexpr int kByteParts = 2, kByteZero = 0;
   static constexpr int64_t kNearBytes = 28 * 1024;
   static F load(const float* p) { return _mm256_loadu_ps(p); }

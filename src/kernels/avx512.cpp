@@ -19,6 +19,7 @@ struct V {
   static constexpr int kTilePanels = 2;
   static constexpr int64_t kPartOfK = 256;
   static constexpr int kQuantRows = 6;
+  static constexpr int kQuantStreams = 1;
   static constexpr int kByteParts = 1, kByteZero = 128;
   static constexpr int64_t kNearBytes = 30 * 1024;
   static F load(const float* p) { return _mm512_loadu_ps(p); }

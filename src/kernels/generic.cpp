@@ -25,6 +25,7 @@ struct V {
   static constexpr int kTilePanels = 1;
   static constexpr int64_t kPartOfK = 256;
   static constexpr int kQuantRows = 1;
+  static constexpr int kQuantStreams = 1;
   static constexpr int kByteParts = 1, kByteZero = 0;
   static constexpr int64_t kNearBytes = 30 * 1024;
   static F load(const float* p) { LANES(p[i]); }

@@ -8,6 +8,9 @@
 //
 // Vocabulary, beside that of kernels_impl.h: type I (a vector of 32-bit integers, as wide as F) and in V
 //   kQuantRows                rows of the widest register tile
+//   kQuantStreams             panels that a tile reads from memory side by side, with registers for one at a time; or
+//   1:
+//                             as many as the registers hold sums for
 //   kByteParts                1, or 2 where signed bytes are multiplied as words of 16 bits, two vectors of them
 //   part_of_bytes(a, part)    4 signed bytes a lane as dot_bytes wants them, kByteZero higher than they are
 //   dot_bytes(acc, w, x)      adds the products of a part of bytes and 4 signed bytes, or the same part of them
@@ -133,95 +136,110 @@ struct Apart {
   }
 };
 
-template <class Block, int R, int P>
+// R rows of x against S groups of P panels: those of a group share registers, the groups are read side by side, a block
+// of each in turn, as that gets more out of the memory.
+template <class Block, int R, int P, int S>
 [[gnu::noinline]] void quant_tile(const PanelProduct& a, int64_t row, int64_t panel) {
   constexpr int vectors = kPanelLanes / V::kWidth, x_bytes = Block::kParts;
   const int64_t blocks = (a.k + 31) / 32, x_blocks = a.x_stride / 32;
-  F sums[R][P][vectors];
+  F all_sums[S][R][P][vectors];
   float* y = a.y + row * a.y_stride + panel * kPanelLanes;
-  for (int r = 0; r < R; ++r)
-    for (int p = 0; p < P; ++p)
-      for (int v = 0; v < vectors; ++v)
-        sums[r][p][v] = a.accumulate ? V::load(y + r * a.y_stride + p * kPanelLanes + v * V::kWidth) : V::set(0.0f);
+  for (int s = 0; s < S; ++s)
+    for (int r = 0; r < R; ++r)
+      for (int p = 0; p < P; ++p)
+        for (int v = 0; v < vectors; ++v)
+          all_sums[s][r][p][v] =
+              a.accumulate ? V::load(y + r * a.y_stride + (s * P + p) * kPanelLanes + v * V::kWidth) : V::set(0.0f);
 
   for (int64_t b = 0; b < blocks; ++b) {
-    typename Block::At at[P];
-    for (int p = 0; p < P; ++p) at[p] = Block::at(a.panels + (panel + p) * a.panel_stride, b);
     const int8_t* x = (Block::kParts == 2 ? a.x_words : a.x_bytes) + (row * x_blocks + b) * 32 * x_bytes;
     const int32_t* x_sums = a.x_sums + (row * x_blocks + b) * 2;
     const float* x_scales = a.x_scales + row * x_blocks + b;
-    if constexpr (Block::kFromMemory) {
-      constexpr int64_t blocks_ahead = kAhead / P / Block::kStep > 1 ? kAhead / P / Block::kStep : 1;
-      const int64_t ahead = b + blocks_ahead < blocks ? blocks_ahead * Block::kStep : 0;
-      for (int p = 0; p < P; ++p)
-        for (int line = 0; line < Block::kStep; line += 64)
-          __builtin_prefetch(at[p].stretch - (Block::kStep - Block::kStretchBytes) + ahead + line);
-    }
-    constexpr int cells = Block::kCells / Block::kScales;
-    constexpr int together = Block::kTogether < cells ? Block::kTogether : cells;
-#pragma GCC unroll 2
-    for (int scale = 0; scale < Block::kScales; ++scale) {
-      I acc[R][P][vectors];
-      for (int r = 0; r < R; ++r) {
-        const int32_t* sum = x_sums + r * x_blocks * 2;
-        const I start = Block::start(Block::kScales == 1 ? sum[0] + sum[1] : sum[scale]);
+#pragma GCC unroll 1
+    for (int s = 0; s < S; ++s) {
+      auto& sums = all_sums[s];
+      typename Block::At at[P];
+      for (int p = 0; p < P; ++p) at[p] = Block::at(a.panels + (panel + s * P + p) * a.panel_stride, b);
+      if constexpr (Block::kFromMemory) {
+        constexpr int64_t blocks_ahead = kAhead / (P * S) / Block::kStep > 1 ? kAhead / (P * S) / Block::kStep : 1;
+        const int64_t ahead = b + blocks_ahead < blocks ? blocks_ahead * Block::kStep : 0;
         for (int p = 0; p < P; ++p)
-          for (int v = 0; v < vectors; ++v) acc[r][p][v] = start;
+          for (int line = 0; line < Block::kStep; line += 64)
+            __builtin_prefetch(at[p].stretch - (Block::kStep - Block::kStretchBytes) + ahead + line);
       }
+      constexpr int cells = Block::kCells / Block::kScales;
+      constexpr int together = Block::kTogether < cells ? Block::kTogether : cells;
+#pragma GCC unroll 2
+      for (int scale = 0; scale < Block::kScales; ++scale) {
+        I acc[R][P][vectors];
+        for (int r = 0; r < R; ++r) {
+          const int32_t* sum = x_sums + r * x_blocks * 2;
+          const I start = Block::start(Block::kScales == 1 ? sum[0] + sum[1] : sum[scale]);
+          for (int p = 0; p < P; ++p)
+            for (int v = 0; v < vectors; ++v) acc[r][p][v] = start;
+        }
 #pragma GCC unroll 4
-      for (int first = scale * cells; first < (scale + 1) * cells; first += together) {
-        I dots[R][P][vectors];
-        for (int r = 0; r < R; ++r)
-          for (int p = 0; p < P; ++p)
-            for (int v = 0; v < vectors; ++v) dots[r][p][v] = Block::begin(acc[r][p][v]);
+        for (int first = scale * cells; first < (scale + 1) * cells; first += together) {
+          I dots[R][P][vectors];
+          for (int r = 0; r < R; ++r)
+            for (int p = 0; p < P; ++p)
+              for (int v = 0; v < vectors; ++v) dots[r][p][v] = Block::begin(acc[r][p][v]);
 #pragma GCC unroll 16
-        for (int cell = first; cell < first + together; ++cell)
-          for (int p = 0; p < P; ++p)
-            for (int v = 0; v < vectors; ++v) {
-              const I w = Block::weights(at[p], cell, v * V::kWidth);
-              for (int r = 0; r < R; ++r)
-                dots[r][p][v] = Block::dot(dots[r][p][v], w, V::set4(x + r * a.x_stride * x_bytes + cell * 4));
+          for (int cell = first; cell < first + together; ++cell)
+            for (int p = 0; p < P; ++p)
+              for (int v = 0; v < vectors; ++v) {
+                const I w = Block::weights(at[p], cell, v * V::kWidth);
+                for (int r = 0; r < R; ++r)
+                  dots[r][p][v] = Block::dot(dots[r][p][v], w, V::set4(x + r * a.x_stride * x_bytes + cell * 4));
+              }
+          for (int r = 0; r < R; ++r)
+            for (int p = 0; p < P; ++p)
+              for (int v = 0; v < vectors; ++v) acc[r][p][v] = Block::end(acc[r][p][v], dots[r][p][v]);
+        }
+        for (int p = 0; p < P; ++p)
+          for (int v = 0; v < vectors; ++v) {
+            const F weight_scale = Block::scales(at[p], scale, v * V::kWidth);
+            for (int r = 0; r < R; ++r) {
+              const F both = V::mul(weight_scale, V::set(x_scales[r * x_blocks]));
+              sums[r][p][v] = V::fma(V::to_float(acc[r][p][v]), both, sums[r][p][v]);
             }
-        for (int r = 0; r < R; ++r)
-          for (int p = 0; p < P; ++p)
-            for (int v = 0; v < vectors; ++v) acc[r][p][v] = Block::end(acc[r][p][v], dots[r][p][v]);
+          }
       }
-      for (int p = 0; p < P; ++p)
-        for (int v = 0; v < vectors; ++v) {
-          const F weight_scale = Block::scales(at[p], scale, v * V::kWidth);
-          for (int r = 0; r < R; ++r) {
-            const F both = V::mul(weight_scale, V::set(x_scales[r * x_blocks]));
-            sums[r][p][v] = V::fma(V::to_float(acc[r][p][v]), both, sums[r][p][v]);
+      if constexpr (Block::kHasOffsets)
+        for (int p = 0; p < P; ++p)
+          for (int v = 0; v < vectors; ++v) {
+            const F offset = Block::offsets(at[p], v * V::kWidth);
+            for (int r = 0; r < R; ++r) {
+              const int32_t* sum = x_sums + r * x_blocks * 2;
+              const F of_x = V::set(x_scales[r * x_blocks] * static_cast<float>(sum[0] + sum[1]));
+              sums[r][p][v] = V::fma(offset, of_x, sums[r][p][v]);
+            }
           }
-        }
     }
-    if constexpr (Block::kHasOffsets)
-      for (int p = 0; p < P; ++p)
-        for (int v = 0; v < vectors; ++v) {
-          const F offset = Block::offsets(at[p], v * V::kWidth);
-          for (int r = 0; r < R; ++r) {
-            const int32_t* sum = x_sums + r * x_blocks * 2;
-            const F of_x = V::set(x_scales[r * x_blocks] * static_cast<float>(sum[0] + sum[1]));
-            sums[r][p][v] = V::fma(offset, of_x, sums[r][p][v]);
-          }
-        }
   }
 
-  for (int r = 0; r < R; ++r)
-    for (int p = 0; p < P; ++p)
-      for (int v = 0; v < vectors; ++v) V::store(y + r * a.y_stride + p * kPanelLanes + v * V::kWidth, sums[r][p][v]);
+  for (int s = 0; s < S; ++s)
+    for (int r = 0; r < R; ++r)
+      for (int p = 0; p < P; ++p)
+        for (int v = 0; v < vectors; ++v)
+          V::store(y + r * a.y_stride + (s * P + p) * kPanelLanes + v * V::kWidth, all_sums[s][r][p][v]);
 }
 
-template <class Block, int R, int P>
+template <class Block, int R, int P, int S = 1>
 void quant_rows(const PanelProduct& a, int64_t row, int64_t panel = 0) {
-  for (; panel + P <= a.n_panels; panel += P) quant_tile<Block, R, P>(a, row, panel);
-  if constexpr (P > 1) quant_rows<Block, R, P - 1>(a, row, panel);
+  for (; panel + S * P <= a.n_panels; panel += S * P) quant_tile<Block, R, P, S>(a, row, panel);
+  if constexpr (S > 1)
+    quant_rows<Block, R, P, S / 2>(a, row, panel);
+  else if constexpr (P > 1)
+    quant_rows<Block, R, P - 1>(a, row, panel);
 }
 
 template <class Block, int R = V::kQuantRows>
 inline void call_quant_rows(int64_t rows, const PanelProduct& a, int64_t row) {
+  constexpr bool streams = V::kQuantStreams > 1;
+  constexpr int panels = streams ? 1 : V::kQuantRows / R, groups = streams && Block::kFromMemory ? V::kQuantStreams : 1;
   if (rows == R)
-    quant_rows<Block, R, V::kQuantRows / R>(a, row);
+    quant_rows<Block, R, panels, groups>(a, row);
   else if constexpr (R > 1)
     call_quant_rows<Block, R - 1>(rows, a, row);
 }
