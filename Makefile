@@ -83,7 +83,7 @@ fuzz_sources := $(wildcard tools/fuzz/*.cpp)
 all_sources := $(lib_sources) $(serve_sources) $(cli_sources) $(test_sources)
 models := $(wildcard models/*.ordinal)
 # The objects of some sources: one a folder, but for src/kernels, where every file has flags of its own.
-unity ?= $(if $(shell find $(B) -path $(B)/src/kernels -prune -o -path $(B)/unity -prune -o -name '*.o' -print -quit 2>/dev/null),0,1)
+unity ?= $(if $(shell find $(B) -path $(B)/src/kernels -prune -o -path $(B)/unity -prune -o -path $(B)/generated -prune -o -name '*.o' -print -quit 2>/dev/null),0,1)
 folder_of = $(patsubst %/,%,$(dir $(1)))
 each_object = $(patsubst %.cpp,$(B)/%.o,$(1))
 ifeq ($(unity),1)
