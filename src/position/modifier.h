@@ -63,7 +63,7 @@ class ScaledQueries : public ModifiedScheme {
 class MovedKeys : public ModifiedScheme {
  public:
   // Throws Error when the scheme has views already, or does not turn q and k.
-  MovedKeys(const ParamReader& params, SharedScheme base, Views views);
+  MovedKeys(const ParamReader& params, SharedScheme moved, Views views);
   Views views() const final { return views_; }
   void transform_query_key(int64_t layer, Positions positions, Rows q, Rows k) const final;
   void transform_view(int64_t layer, int view, Positions positions, Rows q, Rows k) const final;

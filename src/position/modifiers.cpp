@@ -88,12 +88,12 @@ void refuse_views(const ParamReader& params, const PositionScheme& base) {
               base.spec() + ";with=" + params.scheme(), "leave one of them out");
 }
 
-MovedKeys::MovedKeys(const ParamReader& params, SharedScheme base, Views views)
-    : ModifiedScheme(base), turning_(dynamic_cast<const TurningScheme*>(base.get())), views_(views) {
-  refuse_views(params, *base);
+MovedKeys::MovedKeys(const ParamReader& params, SharedScheme moved, Views views)
+    : ModifiedScheme(std::move(moved)), turning_(dynamic_cast<const TurningScheme*>(&base())), views_(views) {
+  refuse_views(params, base());
   if (turning_ == nullptr)
     throw Error("modifier '" + params.scheme() + "' gives keys other places, so it needs a scheme that turns q and k",
-                "rope, with any of its parameters, right before it", base->spec() + ";with=" + params.scheme(),
+                "rope, with any of its parameters, right before it", base().spec() + ";with=" + params.scheme(),
                 "rope;with=" + params.scheme() + " (other modifiers after it)");
 }
 

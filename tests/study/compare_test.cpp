@@ -349,7 +349,8 @@ TEST_CASE("presets: sets of schemes by name, for the model that is there") {
 
   const std::vector<std::string> further = chosen(rope, {"@extensions"});
   for (const char* spec : {"rope", "rope:scaling=dynamic", "rope:scaling=yarn,factor=2", "rope:scaling=yarn,factor=4",
-                           "rope:scaling=linear,factor=4", "rope:scaling=ntk,factor=2"})
+                           "rope:scaling=linear,factor=4", "rope:scaling=ntk,factor=2", "rope;with=rerope",
+                           "rope;with=self_extend", "rope;with=dca", "rope;with=lambda"})
     CHECK_MESSAGE(has(further, spec), spec);
   CHECK(!has(further, "rope:scaling=longrope,factor=2"));  // the model has no tables for it
   const std::vector<std::string> past_table = chosen(learned, {"@extensions", "alibi"});
@@ -366,6 +367,8 @@ TEST_CASE("presets: sets of schemes by name, for the model that is there") {
     return stand_of(*made.model, spec, 40).question;
   };
   CHECK(question(rope, "rope:scaling=yarn,factor=4") == Question::extension);
+  CHECK(question(rope, "rope;with=dca;with=logn") == Question::extension);
+  CHECK(question(rope, "rope;with=steps") == Question::swap);
   CHECK(question(rope, "rope:theta=500") == Question::swap);
   CHECK(question(rope, "rope;layers=1:none") == Question::ablation);
   CHECK(question(rope, "native") == Question::own);

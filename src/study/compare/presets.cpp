@@ -2,6 +2,7 @@
 #include "study/compare/presets.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 
 #include "base/number_text.h"
@@ -27,19 +28,30 @@ Specs trained_specs(const Model& model, Lengths) {
   return specs;
 }
 
-// A spec of rope with other parameters in place of what stretches it; other specs as they are.
-std::string with_scaling(const std::string& spec, const std::string& params) {
-  if (parse_position_spec(spec).name != "rope") return spec;
-  const std::string plain = unstretched(spec);
-  return plain + (plain.find(':') == std::string::npos ? ":" : ",") + params;
+// Every rope of a spec, of all layers or of some, without what stretches it and changed instead.
+std::string with_ropes_changed(const std::string& native,
+                               const std::function<std::string(const std::string&)>& change) {
+  const auto changed = [&](const std::string& spec) {
+    const bool is_rope = parse_position_spec(parse_modified_spec(spec).base).name == "rope";
+    return is_rope ? change(unstretched(spec)) : spec;
+  };
+  const LayeredSpec spec = parse_layered_spec(native);
+  std::string text = changed(spec.base);
+  for (const LayeredSpec::Part& part : spec.parts) text += part.head() + changed(part.spec);
+  return text;
 }
 
-// Every layer whose rope turns, turned otherwise.
-std::string scaled_everywhere(const std::string& native, const std::string& params) {
-  const LayeredSpec spec = parse_layered_spec(native);
-  std::string scaled = with_scaling(spec.base, params);
-  for (const LayeredSpec::Part& part : spec.parts) scaled += part.head() + with_scaling(part.spec, params);
-  return scaled;
+std::string with_scaling(const std::string& native, const std::string& params) {
+  return with_ropes_changed(native, [&](const std::string& rope) {
+    ModifiedSpec cut = parse_modified_spec(rope);
+    cut.base += (cut.base.find(':') == std::string::npos ? ":" : ",") + params;
+    for (const std::string& modifier : cut.modifiers) cut.base += ";with=" + modifier;
+    return cut.base;
+  });
+}
+
+std::string with_modifier(const std::string& native, std::string_view modifier) {
+  return with_ropes_changed(native, [&](const std::string& rope) { return rope + ";with=" + std::string(modifier); });
 }
 
 Specs extension_specs(const Model& model, Lengths lengths) {
@@ -50,12 +62,14 @@ Specs extension_specs(const Model& model, Lengths lengths) {
     if (native.starts_with("learned"))
       wanted.push_back(unstretched(native) + (unstretched(native) == "learned" ? ":" : ",") + "beyond=" + beyond);
   if (native.find("rope") != std::string::npos) {
-    wanted.push_back(scaled_everywhere(native, "scaling=dynamic"));
+    wanted.push_back(with_scaling(native, "scaling=dynamic"));
+    for (const SchemeInfo& modifier : position_modifiers())
+      if (modifier.acts_on == "views") wanted.push_back(with_modifier(native, modifier.name));
     for (const int64_t length : lengths)
       if (length > trained)
         for (const RopeScaling& scaling : rope_scaling_table())
           if (scaling.info.name != "none" && scaling.info.name != "dynamic")
-            wanted.push_back(scaled_everywhere(
+            wanted.push_back(with_scaling(
                 native, "scaling=" + std::string(scaling.info.name) +
                             ",factor=" + number_text(static_cast<double>(length) / static_cast<double>(trained))));
   }
@@ -82,8 +96,8 @@ Specs by_layer(const LayeredSpec& spec, int64_t n_layers) {
 LayeredSpec with_positions_in_layers(const Model& model) {
   const std::string native = native_of(model);
   const LayeredSpec spec = parse_layered_spec(native);
-  const SchemeInfo& info = scheme_info(parse_position_spec(spec.base).name);
-  if (info.kind != "relative" || native == "none")
+  const SchemeInfo& info = scheme_info(parse_position_spec(parse_modified_spec(spec.base).base).name);
+  if ((info.kind != "relative" && info.kind != "anchored") || native == "none")
     throw Error("positions cannot be taken from single layers or heads of this model",
                 "a scheme that acts in every layer, as rope and alibi do",
                 native + (native == "none" ? ", which has none" : ", which acts on the embedding"),

@@ -37,6 +37,12 @@ const std::vector<Stretch>& stretches() {
   return kAll;
 }
 
+// Modifiers that do likewise: those under which far keys stand nearer, and Qwen's factor past the trained length.
+bool carries_further(const std::string& modifier) {
+  const SchemeInfo& info = modifier_info(parse_position_spec(modifier).name);
+  return info.acts_on == "views" || info.name == "logn";
+}
+
 // The model's own positions, taken away in some places.
 bool is_ablation(const std::string& spec, const std::string& native) {
   const LayeredSpec mine = parse_layered_spec(spec), its = parse_layered_spec(native);
@@ -62,16 +68,20 @@ Question question_of(const std::string& spec, const std::string& native, const s
 }  // namespace
 
 std::string unstretched(const std::string& text) {
-  PositionSpec spec = parse_position_spec(text);
+  const ModifiedSpec cut = parse_modified_spec(text);
+  const PositionSpec spec = parse_position_spec(cut.base);
   const auto found = std::ranges::find(stretches(), spec.name, &Stretch::name);
-  if (found == stretches().end()) return text;
-  std::string plain(found->family);
-  char before = ':';
-  for (const auto& [key, value] : spec.params) {
-    if (std::ranges::find(found->keys, key) != found->keys.end()) continue;
-    plain += before + key + "=" + value;
-    before = ',';
+  std::string plain = found == stretches().end() ? cut.base : std::string(found->family);
+  if (found != stretches().end()) {
+    char before = ':';
+    for (const auto& [key, value] : spec.params) {
+      if (std::ranges::find(found->keys, key) != found->keys.end()) continue;
+      plain += before + key + "=" + value;
+      before = ',';
+    }
   }
+  for (const std::string& modifier : cut.modifiers)
+    if (!carries_further(modifier)) plain += ";with=" + modifier;
   return plain;
 }
 
