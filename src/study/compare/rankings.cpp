@@ -39,7 +39,7 @@ size_t Ranking::trailers() const {
   return std::min(count, rows.size());
 }
 
-Ranking ranked(const Compared& result, int64_t length, std::vector<const ComparedRow*> rows) {
+Ranking ranked(const Compared& result, int64_t length, const std::vector<const ComparedRow*>& rows) {
   Ranking made{.rows = {}, .paired = paired_at(result, length, kWhole)};
   const auto same = [&](const ComparedRow* a, const ComparedRow* b) {
     const Estimate* difference = made.paired == nullptr ? nullptr : made.paired->between(a->position, b->position);

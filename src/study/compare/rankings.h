@@ -39,13 +39,13 @@ std::string baseline_name(const Compared& result, const ComparedRow& row);  // w
 Finding finding(std::string kind, const ComparedRow& row, std::string against, const Estimate& delta, std::string text);
 
 // Behind its declaration, since every caller has a filter of its own.
-Ranking ranked(const Compared& result, int64_t length, std::vector<const ComparedRow*> rows);
+Ranking ranked(const Compared& result, int64_t length, const std::vector<const ComparedRow*>& rows);
 template <class Wanted>
 Ranking ranking(const Compared& result, int64_t length, const Wanted& wanted) {
   std::vector<const ComparedRow*> rows;
   for (const ComparedRow& row : result.rows)
     if (row.length == length && row.protocol == kWhole && row.refused.empty() && wanted(row)) rows.push_back(&row);
-  return ranked(result, length, std::move(rows));
+  return ranked(result, length, rows);
 }
 
 // The parts of findings_of() that have a file of their own, headlines_past.cpp.
