@@ -257,7 +257,7 @@ void quant_product(const PanelProduct& a) {
   for (int64_t k = 0; k < a.k; k += part_of_k) {
     PanelProduct part = a;
     part.x_bytes += k;
-    part.x_words += 2 * k;
+    if (Block::kParts == 2) part.x_words += 2 * k;  // elsewhere there are none
     part.x_scales += k / 32;
     part.x_sums += k / 16;
     part.k = a.k - k < part_of_k ? a.k - k : part_of_k;

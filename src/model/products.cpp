@@ -35,8 +35,9 @@ void round_rows(int n_threads, Rows x, RoundedRows& rounded) {
   if (kernels().words && rounded.words.size() < count * 64) rounded.words.resize(count * 64);
   parallel_for(x.rows < 8 ? 1 : n_threads, x.rows, [&](int64_t r, int) {
     const int64_t first = r * blocks;
-    kernels().quantize(x[r].data(), x.cols, rounded.bytes.data() + first * 32, rounded.words.data() + first * 64,
-                       rounded.scales.data() + first, rounded.sums.data() + first * 2);
+    int8_t* words = kernels().words ? rounded.words.data() + first * 64 : nullptr;
+    kernels().quantize(x[r].data(), x.cols, rounded.bytes.data() + first * 32, words, rounded.scales.data() + first,
+                       rounded.sums.data() + first * 2);
   });
 }
 
