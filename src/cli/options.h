@@ -114,6 +114,9 @@ struct SessionNeeds {
 // The kind of number that keys and values are kept in, by name. Throws Error for one that they cannot be kept in.
 Dtype kv_dtype_from_name(const std::string& name);
 
+// Bytes of memory that this machine has; nothing above 0 when the system does not say.
+double machine_memory();
+
 // Throws Error when the machine's memory cannot hold the keys and values of this many sessions.
 void check_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions);
 // Says what they will take, when that is much.

@@ -91,12 +91,16 @@ Dtype kv_dtype_from_name(const std::string& name) {
   throw Error("keys and values cannot be kept in that kind of number (--kv-dtype)", names, report::escaped(name));
 }
 
+double machine_memory() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
 // A cache that the machine's memory cannot hold would end the program long after it had seemed to work.
 void check_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions) {
   const double needed = (static_cast<double>(KvCache::bytes_of(config, capacity, kv_dtype)) +
                          static_cast<double>(capacity) * sizeof(int64_t)) *
                         static_cast<double>(n_sessions);
-  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const double memory = machine_memory();
   if (memory > 0 && needed > memory)
     throw Error("a context of " + std::to_string(capacity) + " tokens does not fit into memory",
                 "at most " + report::byte_size(static_cast<int64_t>(memory)) + ", what this machine has",

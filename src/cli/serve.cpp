@@ -90,8 +90,7 @@ std::string name_of(const std::string& path) {
 // How long a context may be so that all sequences fit; at least the default one must.
 int64_t most_context(const ServeCommand& o, const ModelConfig& config, int64_t context, int64_t n_models) {
   const Dtype kind = kv_dtype_from_name(o.run.kv_dtype);
-  const auto memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  const double room = o.cache_mb ? static_cast<double>(*o.cache_mb) * 1e6 : memory / 2;
+  const double room = o.cache_mb ? static_cast<double>(*o.cache_mb) * 1e6 : machine_memory() / 2;
   const double each = room / static_cast<double>(o.parallel * n_models);
   const auto fits = [&](int64_t tokens) {
     return static_cast<double>(KvCache::bytes_of(config, tokens, kind)) <= each;
