@@ -15,10 +15,10 @@
 namespace ordinal {
 namespace {
 
-class Lambda final : public ModifiedScheme {
+class Lambda final : public BothEnds {
  public:
   Lambda(SharedScheme base, int64_t first, int64_t window)
-      : ModifiedScheme(std::move(base)), first_(first), window_(window), starts_(static_cast<size_t>(first), 0) {}
+      : BothEnds(std::move(base)), first_(first), window_(window), starts_(static_cast<size_t>(first), 0) {}
 
   Views views() const override { return {.queries = 2, .keys = 2}; }
 
@@ -44,24 +44,11 @@ class Lambda final : public ModifiedScheme {
     return static_cast<int>(count);
   }
 
-  void add_to_scores(const AttentionSite& site, std::span<const float> q, std::span<float> scores) const override {
-    for_seen(site, scores,
-             [&](const AttentionSite& part, std::span<float> of_part) { base().add_to_scores(part, q, of_part); });
-  }
-  void add_to_values(const AttentionSite& site, std::span<const float> weights, std::span<float> out) const override {
-    for_seen(site, weights, [&](const AttentionSite& part, std::span<const float> of_part) {
-      base().add_to_values(part, of_part, out);
-    });
-  }
-
  private:
-  template <class Numbers, class Hook>
-  void for_seen(const AttentionSite& site, Numbers numbers, const Hook& hook) const {
-    const int64_t near = site.query_position - window_ + 1;
-    if (near <= 0 || base().reads_whole_rows()) return hook(site, numbers);
-    for_two_ends(site, numbers,
-                 {.far_end = std::min(first_, near), .near_begin = near, .query_place = window_, .far_places = starts_},
-                 hook);
+  std::optional<Ends> ends_of(int64_t query_position) const override {
+    const int64_t near = query_position - window_ + 1;
+    if (near <= 0) return std::nullopt;
+    return Ends{.far_end = std::min(first_, near), .near_begin = near, .query_place = window_, .far_places = starts_};
   }
 
   const int64_t first_, window_;

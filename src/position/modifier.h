@@ -4,8 +4,8 @@
 // a scheme, the function asks for all parameters first and for tensors after them.
 #pragma once
 
-#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "position/scheme.h"
@@ -91,27 +91,28 @@ class FarKeys : public MovedKeys {
   const int64_t window_;
 };
 
-// Where the far keys of a row end and its near ones begin, and where a query and its far keys stand for these.
-struct TwoEnds {
-  int64_t far_end, near_begin, query_place;
-  Positions far_places;  // none: where they are
-};
+// A modifier under which a row sees its newest keys and the first ones of the text, which need not stand as far from it
+// as they are: what the scheme adds to scores and values it is asked for each end by itself.
+class BothEnds : public ModifiedScheme {
+ public:
+  using ModifiedScheme::ModifiedScheme;
+  void add_to_scores(const AttentionSite& site, std::span<const float> q, std::span<float> scores) const final;
+  void add_to_values(const AttentionSite& site, std::span<const float> weights, std::span<float> out) const final;
 
-// Calls hook(site, numbers) for the near keys of a row and for the far ones, each with its part of the numbers.
-template <class Numbers, class Hook>
-void for_two_ends(AttentionSite site, Numbers numbers, const TwoEnds& ends, const Hook& hook) {
-  const Positions keys = site.key_positions;
-  const auto count_below = [&](int64_t position) {
-    return static_cast<size_t>(std::ranges::lower_bound(keys, position) - keys.begin());
+ protected:
+  // Where the far keys of a row end and its near ones begin, and where a query and its far keys stand for these.
+  struct Ends {
+    int64_t far_end, near_begin, query_place;
+    Positions far_places;  // none: where they are
   };
-  const size_t far = count_below(ends.far_end), near = count_below(ends.near_begin);
-  site.key_positions = keys.subspan(near);
-  hook(site, numbers.subspan(near));
-  if (far == 0) return;
-  site.query_position = ends.query_place;
-  site.key_positions = (ends.far_places.empty() ? keys : ends.far_places).first(far);
-  hook(site, numbers.first(far));
-}
+
+ private:
+  // Nothing for a row that sees all keys, where they are.
+  virtual std::optional<Ends> ends_of(int64_t query_position) const = 0;
+  // Calls hook(site, numbers) for the near keys of a row and for the far ones, each with its part of the numbers.
+  template <class Numbers, class Hook>
+  void for_each_end(AttentionSite site, Numbers numbers, const Hook& hook) const;
+};
 
 // Throws Error when the scheme has several views already: one modifier only may give it some.
 void refuse_views(const ParamReader& params, const PositionScheme& base);

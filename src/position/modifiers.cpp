@@ -109,6 +109,33 @@ void MovedKeys::transform_view(int64_t, int view, Positions positions, Rows q, R
   }
 }
 
+template <class Numbers, class Hook>
+void BothEnds::for_each_end(AttentionSite site, Numbers numbers, const Hook& hook) const {
+  const std::optional<Ends> ends = base().reads_whole_rows() ? std::nullopt : ends_of(site.query_position);
+  if (!ends) return hook(site, numbers);
+  const Positions keys = site.key_positions;
+  const auto count_below = [&](int64_t position) {
+    return static_cast<size_t>(std::ranges::lower_bound(keys, position) - keys.begin());
+  };
+  const size_t far = count_below(ends->far_end), near = count_below(ends->near_begin);
+  site.key_positions = keys.subspan(near);
+  hook(site, numbers.subspan(near));
+  if (far == 0) return;
+  site.query_position = ends->query_place;
+  site.key_positions = (ends->far_places.empty() ? keys : ends->far_places).first(far);
+  hook(site, numbers.first(far));
+}
+
+void BothEnds::add_to_scores(const AttentionSite& site, std::span<const float> q, std::span<float> scores) const {
+  for_each_end(site, scores,
+               [&](const AttentionSite& end, std::span<float> part) { base().add_to_scores(end, q, part); });
+}
+
+void BothEnds::add_to_values(const AttentionSite& site, std::span<const float> weights, std::span<float> out) const {
+  for_each_end(site, weights,
+               [&](const AttentionSite& end, std::span<const float> part) { base().add_to_values(end, part, out); });
+}
+
 int FarKeys::key_runs(int64_t, int64_t query_position, std::span<KeyRun, KeyRun::kMost> runs) const {
   const int far = query_position >= window_ ? 1 : 0;
   if (far == 1) runs[0] = {.end = query_position - window_ + 1, .query = 1, .key = 1};

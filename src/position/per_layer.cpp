@@ -117,10 +117,9 @@ void check_heads(const std::vector<Shared>& layer, const AttentionShape& shape, 
   if (std::ranges::count(layer, layer.front()) == std::ssize(layer)) return;
   bool turns_keys = false;
   for (const Shared& scheme : layer) {
-    const ModifiedSpec cut = parse_modified_spec(scheme->spec());
-    const std::string_view acts_on = scheme_info(parse_position_spec(cut.base).name).acts_on;
+    const std::string_view acts_on = scheme_info(parse_first_scheme(scheme->spec()).name).acts_on;
     turns_keys = turns_keys || acts_on == "q and k";
-    if (acts_on.starts_with("q,") || !cut.modifiers.empty())
+    if (acts_on.starts_with("q,") || !parse_modified_spec(scheme->spec()).modifiers.empty())
       throw Error(scheme->spec() + " needs all heads of a layer together", "a scheme that acts head by head",
                   std::string(spec), "layers= in place of heads=");
   }

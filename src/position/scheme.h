@@ -102,9 +102,13 @@ LayeredSpec parse_layered_spec(std::string_view text);
 struct ModifiedSpec {
   std::string base;
   std::vector<std::string> modifiers;
+
+  std::string text() const;  // put together again
 };
 ModifiedSpec parse_modified_spec(std::string_view text);
 size_t end_of_modified(std::string_view text);
+// The first scheme of any spec, without its modifiers and without those of layers and heads of their own.
+PositionSpec parse_first_scheme(std::string_view text);
 
 // The entry of a scheme in the list. Throws Error, naming all there are, when it is not there.
 const SchemeInfo& scheme_info(std::string_view name);

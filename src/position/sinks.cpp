@@ -16,10 +16,9 @@
 namespace ordinal {
 namespace {
 
-class Sinks final : public ModifiedScheme {
+class Sinks final : public BothEnds {
  public:
-  Sinks(SharedScheme base, int64_t first, int64_t window)
-      : ModifiedScheme(std::move(base)), first_(first), window_(window) {}
+  Sinks(SharedScheme base, int64_t first, int64_t window) : BothEnds(std::move(base)), first_(first), window_(window) {}
 
   Views views() const override { return {.queries = 2, .keys = 1}; }
 
@@ -41,28 +40,15 @@ class Sinks final : public ModifiedScheme {
     return static_cast<int>(count);
   }
 
-  void add_to_scores(const AttentionSite& site, std::span<const float> q, std::span<float> scores) const override {
-    for_seen(site, scores,
-             [&](const AttentionSite& part, std::span<float> of_part) { base().add_to_scores(part, q, of_part); });
-  }
-  void add_to_values(const AttentionSite& site, std::span<const float> weights, std::span<float> out) const override {
-    for_seen(site, weights, [&](const AttentionSite& part, std::span<const float> of_part) {
-      base().add_to_values(part, of_part, out);
-    });
-  }
-
  private:
   bool cuts(int64_t query_position) const { return query_position >= first_ + window_; }
 
-  template <class Numbers, class Hook>
-  void for_seen(const AttentionSite& site, Numbers numbers, const Hook& hook) const {
-    if (!cuts(site.query_position) || base().reads_whole_rows()) return hook(site, numbers);
-    for_two_ends(site, numbers,
-                 {.far_end = first_,
-                  .near_begin = site.query_position - window_ + 1,
-                  .query_place = first_ + window_ - 1,
-                  .far_places = {}},
-                 hook);
+  std::optional<Ends> ends_of(int64_t query_position) const override {
+    if (!cuts(query_position)) return std::nullopt;
+    return Ends{.far_end = first_,
+                .near_begin = query_position - window_ + 1,
+                .query_place = first_ + window_ - 1,
+                .far_places = {}};
   }
 
   const int64_t first_, window_;

@@ -145,6 +145,14 @@ ModifiedSpec parse_modified_spec(std::string_view text) {
   return spec;
 }
 
+std::string ModifiedSpec::text() const {
+  std::string text = base;
+  for (const std::string& modifier : modifiers) text.append(";").append(kWith).append(modifier);
+  return text;
+}
+
+PositionSpec parse_first_scheme(std::string_view text) { return parse_position_spec(text.substr(0, text.find(';'))); }
+
 LayeredSpec parse_layered_spec(std::string_view text) {
   check_size(text);
   const std::vector<std::string_view> pieces = pieces_of(text, ';');

@@ -20,7 +20,7 @@ constexpr int64_t kMostLayers = 16, kMostHeadDim = 4096;
 int64_t head_dim_for(const LayeredSpec& spec) {
   int64_t widest = 64;
   const auto look = [&](const std::string& part) {
-    for (const auto& [key, value] : parse_position_spec(part.substr(0, part.find(';'))).params) {
+    for (const auto& [key, value] : parse_first_scheme(part).params) {
       int64_t number = 0;
       // What is no number is for the scheme to refuse.
       if (key == "rotary_dim" && std::from_chars(value.data(), value.data() + value.size(), number).ec == std::errc())

@@ -26,14 +26,11 @@ void append(Checks& checks, Checks more) {
   checks.insert(checks.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-// The name of a scheme that may have modifiers.
-std::string name_in(const std::string& part) { return parse_position_spec(parse_modified_spec(part).base).name; }
-
 // The names of the schemes in a spec, the first and those of some layers.
 std::vector<std::string> names_in(std::string_view spec) {
   const LayeredSpec parsed = parse_layered_spec(spec);
-  std::vector<std::string> names = {name_in(parsed.base)};
-  for (const LayeredSpec::Part& part : parsed.parts) names.push_back(name_in(part.spec));
+  std::vector<std::string> names = {parse_first_scheme(parsed.base).name};
+  for (const LayeredSpec::Part& part : parsed.parts) names.push_back(parse_first_scheme(part.spec).name);
   return names;
 }
 

@@ -32,8 +32,7 @@ Specs trained_specs(const Model& model, Lengths) {
 std::string with_ropes_changed(const std::string& native,
                                const std::function<std::string(const std::string&)>& change) {
   const auto changed = [&](const std::string& spec) {
-    const bool is_rope = parse_position_spec(parse_modified_spec(spec).base).name == "rope";
-    return is_rope ? change(unstretched(spec)) : spec;
+    return parse_first_scheme(spec).name == "rope" ? change(unstretched(spec)) : spec;
   };
   const LayeredSpec spec = parse_layered_spec(native);
   std::string text = changed(spec.base);
@@ -45,8 +44,7 @@ std::string with_scaling(const std::string& native, const std::string& params) {
   return with_ropes_changed(native, [&](const std::string& rope) {
     ModifiedSpec cut = parse_modified_spec(rope);
     cut.base += (cut.base.find(':') == std::string::npos ? ":" : ",") + params;
-    for (const std::string& modifier : cut.modifiers) cut.base += ";with=" + modifier;
-    return cut.base;
+    return cut.text();
   });
 }
 
@@ -96,7 +94,7 @@ Specs by_layer(const LayeredSpec& spec, int64_t n_layers) {
 LayeredSpec with_positions_in_layers(const Model& model) {
   const std::string native = native_of(model);
   const LayeredSpec spec = parse_layered_spec(native);
-  const SchemeInfo& info = scheme_info(parse_position_spec(parse_modified_spec(spec.base).base).name);
+  const SchemeInfo& info = scheme_info(parse_first_scheme(spec.base).name);
   if ((info.kind != "relative" && info.kind != "anchored") || native == "none")
     throw Error("positions cannot be taken from single layers or heads of this model",
                 "a scheme that acts in every layer, as rope and alibi do",

@@ -68,21 +68,19 @@ Question question_of(const std::string& spec, const std::string& native, const s
 }  // namespace
 
 std::string unstretched(const std::string& text) {
-  const ModifiedSpec cut = parse_modified_spec(text);
-  const PositionSpec spec = parse_position_spec(cut.base);
+  ModifiedSpec plain = parse_modified_spec(text);
+  std::erase_if(plain.modifiers, carries_further);
+  const PositionSpec spec = parse_position_spec(plain.base);
   const auto found = std::ranges::find(stretches(), spec.name, &Stretch::name);
-  std::string plain = found == stretches().end() ? cut.base : std::string(found->family);
-  if (found != stretches().end()) {
-    char before = ':';
-    for (const auto& [key, value] : spec.params) {
-      if (std::ranges::find(found->keys, key) != found->keys.end()) continue;
-      plain += before + key + "=" + value;
-      before = ',';
-    }
+  if (found == stretches().end()) return plain.text();
+  plain.base = found->family;
+  char before = ':';
+  for (const auto& [key, value] : spec.params) {
+    if (std::ranges::find(found->keys, key) != found->keys.end()) continue;
+    plain.base += before + key + "=" + value;
+    before = ',';
   }
-  for (const std::string& modifier : cut.modifiers)
-    if (!carries_further(modifier)) plain += ";with=" + modifier;
-  return plain;
+  return plain.text();
 }
 
 bool is_extension(const std::string& spec, const std::string& of) {

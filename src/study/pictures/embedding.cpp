@@ -5,6 +5,7 @@
 
 #include "base/number_text.h"
 #include "ordinal/error.h"
+#include "position/scheme.h"
 #include "study/pictures/components.h"
 #include "study/pictures/curves.h"
 #include "study/pictures/pictures.h"
@@ -36,9 +37,7 @@ AttentionShape head_shape(const PictureInput& input) {
   return shape;
 }
 
-bool is_rope(const PictureInput& input) {
-  return parse_position_spec(input.spec.substr(0, input.spec.find(';'))).name == "rope";
-}
+bool is_rope(const PictureInput& input) { return parse_first_scheme(input.spec).name == "rope"; }
 
 std::vector<double> column(const Grid& grid, int64_t c) {
   std::vector<double> values;

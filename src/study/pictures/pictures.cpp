@@ -64,7 +64,7 @@ bool fits(const Picture& picture, const SchemeInfo& scheme, bool moved) {
 std::span<const Picture> pictures() { return kPictures; }
 
 const Picture& find_picture(std::string_view kind, std::string_view spec) {
-  const SchemeInfo& scheme = scheme_info(parse_position_spec(spec.substr(0, spec.find(';'))).name);
+  const SchemeInfo& scheme = scheme_info(parse_first_scheme(spec).name);
   std::vector<std::string_view> names;
   for (const Picture& picture : kPictures) {
     if (!fits(picture, scheme, moves_keys(spec))) continue;
