@@ -4,7 +4,7 @@
     tools/check_server.py ORDINAL [--model MODEL] [--skip lm_eval]
 
 Starts the server itself, on a free port of this machine. openai: completions, streams, log-probabilities, chats, errors and
-retries, each answer held against the package's own types. lm_eval: `--model local-completions` against `--model hf` on the
+retries, each answer held against the package's own types. Faults: a crowd, a flood, a full disk, an end under load. lm_eval: `--model local-completions` against `--model hf` on the
 same weights, made here at random, on two tasks made here: multiple choice and rolling log-likelihood; equal to 1e-4. What a
 missing package would check is named and left out.
 """
@@ -20,10 +20,12 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 checked = 0
 
@@ -40,7 +42,7 @@ def serving(ordinal, *arguments):
     """The address of a server that ends, well, with the block."""
     process = subprocess.Popen([ordinal, "serve", "--port", "0", *arguments], stderr=subprocess.PIPE, text=True)
     lines, address = [], None
-    serving.process = process.pid
+    serving.process, serving.stopped = process.pid, False
     for line in process.stderr:
         lines.append(line)
         if match := re.match(r"listening on (http://\S+)", line):
@@ -53,7 +55,8 @@ def serving(ordinal, *arguments):
     try:
         yield address
     finally:
-        process.send_signal(signal.SIGTERM)
+        if not serving.stopped:  # a second signal would end it at once
+            process.send_signal(signal.SIGTERM)
         status = process.wait(60)
         reader.join(10)
         expect(status == 0, f"the server ends with status 0, not {status}:\n{''.join(lines[-20:])}")
@@ -186,7 +189,6 @@ def check_memory(ordinal, model, requests):
     """Requests of all kinds, some of whose clients go away: the server is no larger after them than after the first tenth."""
     with serving(ordinal, *model, "-q", "--parallel", "4") as address:
         host = address.removeprefix("http://")
-        pages = pathlib.Path(f"/proc/{serving.process}/statm")
 
         def ask(connection, i):
             bodies = [{"prompt": f"The {i % 50}", "max_tokens": 1 + i % 4, "logprobs": 2, "echo": i % 2 == 0},
@@ -212,12 +214,131 @@ def check_memory(ordinal, model, requests):
                 thread.start()
             for thread in threads:
                 thread.join()
-            return int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+            return resident(serving.process)
 
         early = run(max(400, requests // 10))
         late = run(requests)
         expect(late < early + 8, f"resident memory is flat over {requests} requests: {early:.1f} MB, then {late:.1f} MB")
         print(f"check_server: resident memory {early:.1f} MB, after {requests} more requests {late:.1f} MB")
+
+
+def ask_once(host, body, timeout=60):
+    """(status, answer) of one completion on a connection of its own."""
+    connection = http.client.HTTPConnection(host, timeout=timeout)
+    connection.request("POST", "/v1/completions", json.dumps(body))
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read())
+
+
+def resident(process):
+    pages = int(pathlib.Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def check_crowd(host, body, text):
+    """Two hundred at once: each is answered or told to come again, and the texts are those of one alone."""
+    answers = []
+
+    def client():
+        until = time.monotonic() + 120
+        while time.monotonic() < until:
+            with contextlib.suppress(OSError, http.client.HTTPException):  # no room for a connection: one tries again
+                answers.append(ask_once(host, body))
+                if answers[-1][0] == 200:
+                    return
+            time.sleep(random.uniform(0.2, 1))
+
+    threads = [threading.Thread(target=client) for _ in range(200)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    right = [answer for status, answer in answers if status == 200]
+    expect(all(answer["choices"][0]["text"] == text for answer in right), "a crowd's texts are one's alone")
+    expect(all(status in (200, 429, 503) for status, _ in answers), "nobody in a crowd gets anything but an answer or a wait")
+    expect(len(right) == 200, f"all of a crowd are served in the end, not {len(right)}")
+
+
+def check_flood(host, process):
+    """A gigabyte of body, announced or not, is refused without being kept."""
+    before = resident(process)
+    for announced in (True, False):
+        with socket.create_connection((host.split(":")[0], int(host.split(":")[1])), timeout=60) as flood:
+            how = "Content-Length: 1048576000" if announced else "Transfer-Encoding: chunked"
+            flood.sendall(f"POST /v1/completions HTTP/1.1\r\nHost: {host}\r\n{how}\r\n\r\n".encode())
+            part = b"a" * 1048576
+            answer = b""
+            with contextlib.suppress(OSError):  # the server may have heard enough before the end
+                for _ in range(1000):
+                    flood.sendall(part if announced else b"100000\r\n" + part + b"\r\n")
+                flood.sendall(b"" if announced else b"0\r\n\r\n")
+            with contextlib.suppress(OSError):
+                answer = flood.recv(4096)
+            expect(answer == b"" or b" 413 " in answer.splitlines()[0], f"a flood is refused, not {answer[:60]}")
+    grown = resident(process) - before
+    expect(grown < 64, f"a flood leaves the server as large as it was, not {grown:.0f} MB larger")
+
+
+def check_full_disk(ordinal, model):
+    """A log that cannot be written is lost; requests are not."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with open("/dev/full", "w") as full:
+        process = subprocess.Popen([ordinal, "serve", "--port", str(port), *model], stderr=full, stdout=full)
+    try:
+        for attempt in range(100):
+            try:
+                status, _ = ask_once(f"127.0.0.1:{port}", {"prompt": "Once", "max_tokens": 4})
+                break
+            except OSError:
+                time.sleep(0.1)
+        expect(status == 200, "a server whose log has no room answers")
+        expect(ask_once(f"127.0.0.1:{port}", {"prompt": "Once", "max_tokens": 4})[0] == 200, "and goes on answering")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+    expect(process.returncode == 0, f"and ends with status 0, not {process.returncode}")
+
+
+def check_stop_under_load(ordinal, model):
+    """SIGTERM with sixteen streams under way: each ends as a stream should, and the server within its grace."""
+    with serving(ordinal, *model, "-q", "--parallel", "8", "--queue", "32", "--grace", "2") as address:
+        host, ends = address.removeprefix("http://"), []
+
+        def client(i):
+            connection = http.client.HTTPConnection(host, timeout=60)
+            body = {"prompt": f"{i} kings", "max_tokens": 20000, "ctx": 30000, "stream": True, "ignore_eos": True}
+            connection.request("POST", "/v1/completions", json.dumps(body))
+            ends.append(connection.getresponse().read()[-14:])
+
+        threads = [threading.Thread(target=client, args=(i,)) for i in range(16)]
+        for thread in threads:
+            thread.start()
+        time.sleep(3)
+        begin = time.monotonic()
+        os.kill(serving.process, signal.SIGTERM)
+        serving.stopped = True
+        for thread in threads:
+            thread.join()
+        expect(time.monotonic() - begin < 20, "streams end soon after the server was told to")
+    expect(len(ends) == 16, "every client heard the end")
+
+
+def check_faults(ordinal, model):
+    with serving(ordinal, *model, "-q", "--parallel", "4", "--queue", "64") as address:
+        host, body = address.removeprefix("http://"), {"prompt": "Once upon a time", "max_tokens": 16, "seed": 5}
+        text = ask_once(host, body)[1]["choices"][0]["text"]
+        check_crowd(host, body, text)
+        check_flood(host, serving.process)
+        for hostile in (b"[" * 100000, b'{"prompt": "\xff\xfe"}', b'{"prompt": "a", "temperature": NaN}', b'{"prompt": [99999999]}',
+                        b'{"prompt": "a", "position": "spiral"}', b'{"prompt": "a", "max_tokens": 1e999}', b""):
+            connection = http.client.HTTPConnection(host, timeout=60)
+            connection.request("POST", "/v1/completions", hostile)
+            expect(connection.getresponse().status == 400, f"{hostile[:40]} is refused")
+        expect(ask_once(host, body)[1]["choices"][0]["text"] == text, "after all that, the same text")
+    check_full_disk(ordinal, model)
+    check_stop_under_load(ordinal, model)
 
 
 WORDS = ("the king queen daughter forest house little old man said went came then there door key water tree stone wolf gold and "
@@ -354,6 +475,7 @@ def main():
         check_curl(address, name, text)
     check_retries(args.ordinal, model)
     check_memory(args.ordinal, model, args.requests)
+    check_faults(args.ordinal, model)
     with tempfile.TemporaryDirectory(prefix="check_server.") as work:
         folder = pathlib.Path(work, "random")
         if has("torch") and has("transformers"):

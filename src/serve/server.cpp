@@ -107,15 +107,20 @@ void Server::Inside::bind() {
       options.host.starts_with('[') ? options.host.substr(1, options.host.size() - 2) : options.host;
   port = options.port;
   // The library would let several servers share a port; whoever came first has it.
-  http.set_socket_options([](socket_t socket) {
+  socket_t listening = -1;  // of the addresses tried, the last
+  http.set_socket_options([&listening](socket_t socket) {
     const int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    listening = socket;
   });
   const bool bound = port == 0 ? (port = http.bind_to_any_port(host)) > 0 : http.bind_to_port(host, port);
   if (!bound)
     throw Error("the server cannot have the address " + options.host + ":" + std::to_string(options.port),
                 "an address of this machine and a port that is free", std::string(std::strerror(errno)),
                 "another --port, or --port 0 for any");
+  // The library lets five wait to be taken; in a crowd the sixth would lose a second before its system asks again.
+  ::listen(listening, SOMAXCONN);
+  http.set_socket_options(nullptr);
 }
 
 RequestNotes& Server::Inside::notes() {
