@@ -10,7 +10,7 @@
 #include "base/words.h"
 #include "cli/options.h"
 #include "convert/convert.h"
-#include "convert/tokenizer_files.h"
+#include "convert/tokenizers/tokenizer_files.h"
 #include "format/config_fields.h"
 #include "format/mapped_file.h"
 #include "format/model_header.h"

@@ -146,7 +146,10 @@ ModelFile open_any_model(const std::string& path, const ImportOptions& options) 
 
 namespace convert {
 
-TokenizerData no_tokenizer(const std::string& path, const ImportOptions& options) {
+TokenizerData choose_tokenizer(const std::string& path, const Vocabulary& wanted, const ImportOptions& options,
+                               const std::function<std::optional<TokenizerData>()>& beside) {
+  if (!options.vocab_dir.empty()) return read_given_tokenizer(options.vocab_dir, wanted);
+  if (std::optional<TokenizerData> found = beside()) return *std::move(found);
   say(options.note, path + " has no tokenizer: ids only (--vocab names a folder with one)");
   return {};
 }

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "convert/hf_weights.h"
-#include "convert/settings.h"
+#include "convert/hugging_face/hf_weights.h"
+#include "convert/hugging_face/settings.h"
 #include "convert/stored.h"
 #include "model/plan.h"
 

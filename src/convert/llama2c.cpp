@@ -20,7 +20,7 @@
 #include "convert/importers.h"
 #include "convert/sniff.h"
 #include "convert/stored.h"
-#include "convert/tokenizer_files.h"
+#include "convert/tokenizers/tokenizer_files.h"
 #include "ordinal/error.h"
 
 namespace ordinal::convert {
@@ -161,15 +161,11 @@ void find_blocks(PlanBlocks& blocks, GroupedMatrices& matrices, NumberLayout& la
   layout.check_size("llama2.c, " + (header.version == 0 ? "legacy" : "version " + std::to_string(header.version)));
 }
 
-TokenizerData llama2c_tokenizer_beside(const std::string& path, const Vocabulary& wanted,
-                                       const ImportOptions& options) {
-  if (!options.vocab_dir.empty()) return read_given_tokenizer(options.vocab_dir, wanted);
+std::optional<TokenizerData> find_tokenizer_beside(const std::string& path, const Vocabulary& wanted) {
   const std::string stem = fs::path(path).stem().string();
   const std::string candidates[] = {stem + ".tokenizer.bin", stem + "_tokenizer.bin", "tokenizer.bin",
                                     "tok" + std::to_string(wanted.vocab_size) + ".bin"};
-  std::optional<TokenizerData> found =
-      find_llama2c_tokenizer(fs::path(path).parent_path().string(), candidates, wanted);
-  return found ? *std::move(found) : no_tokenizer(path, options);
+  return find_llama2c_tokenizer(fs::path(path).parent_path().string(), candidates, wanted);
 }
 
 }  // namespace
@@ -231,7 +227,8 @@ ModelDraft read_llama2c(const std::string& path, const ImportOptions& options) {
   });
   config.attention_scale.assign(static_cast<size_t>(header.layers),
                                 static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))));
-  draft.tokenizer = llama2c_tokenizer_beside(path, {config.vocab_size, config.bos_id, options.note}, options);
+  const Vocabulary wanted{config.vocab_size, config.bos_id, options.note};
+  draft.tokenizer = choose_tokenizer(path, wanted, options, [&] { return find_tokenizer_beside(path, wanted); });
   return draft;
 }
 

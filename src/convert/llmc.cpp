@@ -11,7 +11,7 @@
 #include "convert/importers.h"
 #include "convert/sniff.h"
 #include "convert/stored.h"
-#include "convert/tokenizer_files.h"
+#include "convert/tokenizers/tokenizer_files.h"
 #include "ordinal/error.h"
 
 namespace ordinal::convert {
@@ -68,17 +68,16 @@ LlmcHeader read_llmc_header(const MappedFile& file) {
   return header;
 }
 
-TokenizerData llmc_tokenizer_beside(const std::string& path, const Vocabulary& wanted, const ImportOptions& options) {
-  if (!options.vocab_dir.empty()) return read_given_tokenizer(options.vocab_dir, wanted);
+std::optional<TokenizerData> find_gpt2_tokenizer_beside(const std::string& path, const Vocabulary& wanted) {
   const std::string beside = (fs::path(path).parent_path() / "gpt2_tokenizer.bin").string();
   std::error_code ignored;
-  if (!fs::exists(beside, ignored)) return no_tokenizer(path, options);
+  if (!fs::exists(beside, ignored)) return std::nullopt;
   const auto file = MappedFile::open(beside);
   // One tokenizer lies beside models of any vocabulary that were written in the same folder.
   if (file->bytes().size() >= 12 && read_u32(file->bytes(), 8) != wanted.vocab_size) {
     say(wanted.note, beside + " has " + std::to_string(read_u32(file->bytes(), 8)) + " pieces, the model " +
                          std::to_string(wanted.vocab_size) + ": it is another model's");
-    return no_tokenizer(path, options);
+    return std::nullopt;
   }
   return read_llmc_tokenizer(file->bytes(), beside, wanted);
 }
@@ -134,7 +133,8 @@ ModelDraft read_llmc(const std::string& path, const ImportOptions& options) {
   add_planned(draft, options.note, [&](const PlannedTensor& tensor) { return blocks.find(tensor); });
   config.attention_scale.assign(static_cast<size_t>(header.layers),
                                 static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))));
-  draft.tokenizer = llmc_tokenizer_beside(path, {config.vocab_size, config.bos_id, options.note}, options);
+  const Vocabulary wanted{config.vocab_size, config.bos_id, options.note};
+  draft.tokenizer = choose_tokenizer(path, wanted, options, [&] { return find_gpt2_tokenizer_beside(path, wanted); });
   return draft;
 }
 

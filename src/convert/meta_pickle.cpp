@@ -1,9 +1,9 @@
 // meta_pickle.cpp: meta.pkl, where nanoGPT's prepare.py keeps the characters of a text: a pickled dict of vocab_size,
 // stoi and itos, the character of each id.
 #include "base/utf8.h"
-#include "convert/pickle.h"
 #include "convert/sniff.h"
-#include "convert/tokenizer_files.h"
+#include "convert/tokenizers/tokenizer_files.h"
+#include "convert/torch/pickle.h"
 #include "ordinal/error.h"
 
 namespace ordinal::convert {

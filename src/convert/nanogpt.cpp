@@ -10,11 +10,11 @@
 #include <filesystem>
 
 #include "convert/family.h"
-#include "convert/hf_weights.h"
+#include "convert/hugging_face/hf_weights.h"
 #include "convert/importers.h"
 #include "convert/sniff.h"
-#include "convert/tokenizer_files.h"
-#include "convert/torch_file.h"
+#include "convert/tokenizers/tokenizer_files.h"
+#include "convert/torch/torch_file.h"
 #include "ordinal/error.h"
 
 namespace ordinal::convert {
@@ -154,14 +154,6 @@ std::optional<TokenizerData> find_meta_pickle(const std::string& path, const Pic
   return std::nullopt;
 }
 
-TokenizerData nanogpt_tokenizer(const std::string& path, const PickleValue& root, const Vocabulary& wanted,
-                                const ImportOptions& options) {
-  if (!options.vocab_dir.empty()) return read_given_tokenizer(options.vocab_dir, wanted);
-  std::optional<TokenizerData> found = find_meta_pickle(path, root, wanted);
-  if (!found) found = read_folder_tokenizer(fs::path(path).parent_path().string(), wanted);
-  return found ? *std::move(found) : no_tokenizer(path, options);
-}
-
 }  // namespace
 
 bool is_nanogpt(const std::string& path) {
@@ -212,7 +204,11 @@ ModelDraft read_nanogpt(const std::string& path, const ImportOptions& options) {
       table_source("position_embd.weight", positions, weights.take(std::string(kPositions), positions), options.note));
   add_family_tensors(draft, kNanoGpt, has_biases, weights, options.note);
   weights.refuse_rest("the tensors of a nanoGPT of " + std::to_string(config.n_layers) + " layers");
-  draft.tokenizer = nanogpt_tokenizer(path, file.root(), {config.vocab_size, config.bos_id, options.note}, options);
+  const Vocabulary wanted{config.vocab_size, config.bos_id, options.note};
+  draft.tokenizer = choose_tokenizer(path, wanted, options, [&] {
+    std::optional<TokenizerData> found = find_meta_pickle(path, file.root(), wanted);
+    return found ? found : read_folder_tokenizer(fs::path(path).parent_path().string(), wanted);
+  });
   return draft;
 }
 

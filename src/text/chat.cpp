@@ -1,5 +1,5 @@
-// chat.cpp: see chat.h. What the published templates write, and add_generation_prompt; src/convert/chat_marks.cpp tells
-// which one a checkpoint has.
+// chat.cpp: see chat.h. What the published templates write, and add_generation_prompt;
+// src/convert/tokenizers/chat_marks.cpp tells which one a checkpoint has.
 #include "text/chat.h"
 
 #include <algorithm>

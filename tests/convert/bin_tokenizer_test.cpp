@@ -3,7 +3,7 @@
 
 #include "convert/foreign_files.h"
 #include "convert/sniff.h"
-#include "convert/tokenizer_files.h"
+#include "convert/tokenizers/tokenizer_files.h"
 #include "ordinal/tokenizer.h"
 
 using namespace ordinal;

@@ -7,7 +7,7 @@
 
 #include "convert/convert.h"
 #include "convert/foreign_files.h"
-#include "convert/gguf_kinds.h"
+#include "convert/gguf/gguf_kinds.h"
 #include "format/model_draft.h"
 #include "kernels/kernels.h"
 #include "ordinal/session.h"

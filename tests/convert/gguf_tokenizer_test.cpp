@@ -1,6 +1,6 @@
 // gguf_tokenizer_test.cpp: tokenizers of GGUF's keys; ids by the rules of ../shared/design/FORMATS.md, which are
 // llama.cpp's.
-#include "convert/gguf_tokenizer.h"
+#include "convert/gguf/gguf_tokenizer.h"
 
 #include <cmath>
 #include <functional>

@@ -1,5 +1,5 @@
 // hf_config_test.cpp: config.json of Hugging Face folders: what each setting means, and which are refused.
-#include "convert/hf_config.h"
+#include "convert/hugging_face/hf_config.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

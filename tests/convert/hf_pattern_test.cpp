@@ -1,6 +1,6 @@
 // hf_pattern_test.cpp: Oniguruma's patterns written for PCRE2; what they match is held to the tokenizers package by
 // tests/text/tokenizer_vectors_test.cpp.
-#include "convert/hf_pattern.h"
+#include "convert/tokenizers/hf_pattern.h"
 
 #include "support.h"
 

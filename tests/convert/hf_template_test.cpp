@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "convert/foreign_files.h"
-#include "convert/tokenizer_files.h"
+#include "convert/tokenizers/tokenizer_files.h"
 #include "format/model_writer.h"
 #include "ordinal/tokenizer.h"
 #include "support.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/byte_spelling.h"
-#include "convert/tokenizer_files.h"
+#include "convert/tokenizers/tokenizer_files.h"
 #include "ordinal/tokenizer.h"
 #include "support.h"
 

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "convert/stored.h"
-#include "convert/torch_file.h"
+#include "convert/torch/torch_file.h"
+#include "convert/torch/zip.h"
 #include "convert/training_files.h"
-#include "convert/zip.h"
 #include "ordinal/session.h"
 #include "ordinal/tokenizer.h"
 

@@ -1,5 +1,5 @@
 // safetensors_test.cpp: the container: what is read, and every way in which a header can lie.
-#include "convert/safetensors.h"
+#include "convert/hugging_face/safetensors.h"
 
 #include <filesystem>
 

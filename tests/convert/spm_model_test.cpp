@@ -2,7 +2,7 @@
 // ones.
 #include <nlohmann/json.hpp>
 
-#include "convert/tokenizer_files.h"
+#include "convert/tokenizers/tokenizer_files.h"
 #include "ordinal/tokenizer.h"
 #include "support.h"
 #include "text/tokenizer_data.h"

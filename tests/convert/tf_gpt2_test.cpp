@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "convert/crc32c.h"
+#include "convert/tensorflow/crc32c.h"
 #include "convert/training_files.h"
 #include "ordinal/session.h"
 #include "ordinal/tokenizer.h"

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "convert/chat_marks.h"
+#include "convert/tokenizers/chat_marks.h"
 #include "support.h"
 
 using namespace ordinal;

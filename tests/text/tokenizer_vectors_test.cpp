@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "convert/tokenizer_files.h"
+#include "convert/tokenizers/tokenizer_files.h"
 #include "ordinal/tokenizer.h"
 #include "support.h"
 

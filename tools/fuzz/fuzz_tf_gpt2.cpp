@@ -2,7 +2,7 @@
 // the index's blocks are set right first: they would stop nearly every mutation at the door.
 #include <optional>
 
-#include "convert/crc32c.h"
+#include "convert/tensorflow/crc32c.h"
 #include "fuzz.h"
 
 namespace {

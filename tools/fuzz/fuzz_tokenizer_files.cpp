@@ -1,7 +1,7 @@
 // fuzz_tokenizer_files.cpp: the tokenizer files of other programs; what is read then cuts and joins a text.
 #include <span>
 
-#include "convert/tokenizer_files.h"
+#include "convert/tokenizers/tokenizer_files.h"
 #include "fuzz.h"
 #include "ordinal/tokenizer.h"
 

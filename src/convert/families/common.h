@@ -2,7 +2,7 @@
 #pragma once
 
 #include "convert/family.h"
-#include "convert/rope_settings.h"
+#include "convert/hugging_face/rope_settings.h"
 
 namespace ordinal::convert {
 
