@@ -259,7 +259,9 @@ template <class Body, class... Tables>
 Body read_fields(Body body, const Json& root, const RequestLimits& limits, int64_t vocab_size, const char* required,
                  const std::function<void(const Body&)>& check, const Tables&... tables) {
   for_field("", [&] { object(root, "the body"); });
-  for (const auto& [key, value] : root.items()) {
+  for (const auto& [name, entry] : root.items()) {
+    const auto& key = name;  // clang with OpenMP takes no structured binding into a lambda
+    const Json& value = entry;
     const Field<Body>* field = nullptr;
     std::vector<std::string_view> known;
     for (const std::span<const Field<Body>> table : {std::span<const Field<Body>>(tables)...})

@@ -230,7 +230,7 @@ void Server::Inside::answer(Exchange& exchange, const CompletionBody& body, cons
           return true;
         }
       },
-      [this, work, tell](bool success) {
+      [work, tell](bool success) {
         work->answer->cancel();
         tell(!success);
       });
