@@ -147,6 +147,10 @@ endif
 ifneq ($(filter fuzz thread,$(config)),)
 $(B)/tests/%.o $(B)/tools/%.o $(B)/unity/tests.o $(B)/unity/tests/%.o: EXTRA_FLAGS += -fno-openmp
 endif
+# What runs once a command need not be quick: a tenth of a fresh clone's wait.
+ifeq ($(config),release)
+$(foreach cold,cli draw report serve,$(eval $(B)/src/$(cold)/%.o $(B)/unity/src/$(cold).o: EXTRA_FLAGS += -O1))
+endif
 # Test code is compiled for every configuration and runs for a minute: -O0 halves the wait, more under the sanitizers.
 # The reference forward pass is arithmetic in plain loops and worth optimizing.
 $(B)/tests/%.o $(B)/tools/%.o $(B)/unity/tests.o $(B)/unity/tests/%.o: EXTRA_FLAGS += -Itests -O0 -g1
