@@ -15,7 +15,9 @@ import tempfile
 
 import numpy as np
 
-LANES = BLOCK = 32
+from model_file import LANES, ModelFile, panels_f32
+
+BLOCK = 32
 
 
 def ggml_q4_0(rows):
@@ -31,38 +33,6 @@ def ggml_q4_0(rows):
 def widened(scale, stored, k):
     values = scale.astype(np.float32)[..., None] * (stored.astype(np.float32) - 8)
     return values.reshape(len(scale), -1)[:, :k]
-
-
-class Model:
-    """A model file in memory, whose matrices can be replaced; their checksums are not, so it is only good to be run."""
-
-    def __init__(self, path):
-        self.bytes = bytearray(open(path, "rb").read())
-        length = int.from_bytes(self.bytes[16:24], "little")
-        self.start = -(-(64 + length) // 64) * 64
-        self.tensors = {t["name"]: t for t in json.loads(self.bytes[64 : 64 + length])["tensors"]}
-
-    def numbers(self, tensor, kind):
-        first = self.start + tensor["offset"]
-        return np.frombuffer(self.bytes, kind, tensor["bytes"] // np.dtype(kind).itemsize, first)
-
-    def rows(self, tensor):  # of f32 panels
-        n, k = tensor["shape"]
-        return self.numbers(tensor, "<f4").reshape(-1, k, LANES).transpose(0, 2, 1).reshape(-1, k)[:n].copy()
-
-    def write(self, tensor, data):
-        first = self.start + tensor["offset"]
-        assert len(data) == tensor["bytes"]
-        self.bytes[first : first + len(data)] = data
-
-    def save(self, path):
-        with open(path, "wb") as file:
-            file.write(self.bytes)
-
-
-def panels_f32(rows):
-    rows = np.pad(rows, ((0, -len(rows) % LANES), (0, 0)))
-    return rows.reshape(-1, LANES, rows.shape[1]).transpose(0, 2, 1).astype("<f4").tobytes()
 
 
 def panels_q4_0(scale, stored):
@@ -104,7 +74,7 @@ def main():
         ours_wide, _ = convert(four, "ours_wide", "--dtype", "f32")
         eight, _ = convert(plain, "q8_0", "--dtype", "q8_0")
         eight_wide, _ = convert(eight, "eight_wide", "--dtype", "f32")
-        model, blocks, ours = Model(plain), Model(four), Model(ours_wide)
+        model, blocks, ours = ModelFile(plain), ModelFile(four), ModelFile(ours_wide)
         squares = np.zeros(3)
         for name, tensor in blocks.tensors.items():
             if tensor["dtype"] != "q4_0":

@@ -7,7 +7,7 @@
 #include <iostream>
 #include <string>
 
-#include "convert/tokenizer_files.h"
+#include "convert/tokenizers/tokenizer_files.h"
 #include "ordinal/error.h"
 #include "ordinal/tokenizer.h"
 

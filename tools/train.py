@@ -13,7 +13,8 @@ trains, and writes into --out:
     result.json   the options, versions, losses and times, for the model card
 
 `--position joint` trains one set of weights under several schemes: each step draws one. `--lengths` draws the length
-of the windows for each step, the number of tokens staying the same.
+of the windows for each step, the number of tokens staying the same. `--recall SHARE` gives that share of each batch to
+copying and finding (train_recall.py). `--start FILE` begins with the weights of a model file instead of random ones.
 
 Every batch is a function of the seed and the step, so a resumed run sees the same data as one that never stopped; and
 the first weights are those of the seed whatever the scheme, so that runs under different schemes can be compared.
@@ -37,7 +38,9 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import nn
 
+from model_file import ModelFile
 from train_positions import JOINT, JOINT_NATIVE, SCHEMES
+from train_recall import Recall
 
 END = "<|endoftext|>"
 
@@ -359,6 +362,45 @@ def export(model, tokenizer, folder):
     shutil.rmtree(old, ignore_errors=True)
 
 
+def start_from(model, tokenizer, path):
+    """Takes the weights of a model file that was made from an export of the same shape and text: the way back."""
+    file, scale = ModelFile(path), model.shape.embed_scale
+    learned = [p.encode() for p in tokenizer.get_vocab()]
+    spelled = pre_tokenizers.ByteLevel.alphabet()
+    if len(file.pieces()) != len(learned) or len(spelled) != 256:
+        raise SystemExit(f"train.py: {path} has {len(file.pieces())} tokens, the text's tokenizer {len(learned)}")
+    for id, piece in enumerate(file.pieces()):
+        if piece != tokenizer.decode([id], skip_special_tokens=False).encode() and b"\xef\xbf\xbd" not in tokenizer.decode([id]).encode():
+            raise SystemExit(f"train.py: token {id} is {piece} in {path} and another in the text's tokenizer")
+
+    def rows(name):
+        return torch.from_numpy(file.rows(file.tensors[name]))
+
+    def take(to, name):
+        to.weight.copy_(rows(f"{name}.weight").t() if to.weight.ndim == 2 else rows(f"{name}.weight"))
+        to.bias.copy_(rows(f"{name}.bias"))
+
+    with torch.no_grad():
+        model.wte.copy_(rows("token_embd.weight") / scale)
+        for i, block in enumerate(model.h):
+            take(block.ln_1, f"blk.{i}.attn_norm")
+            qkv = [f"blk.{i}.attn_{part}" for part in "qkv"]
+            block.attn.c_attn.weight.copy_(torch.cat([rows(f"{name}.weight") for name in qkv]).t())
+            block.attn.c_attn.bias.copy_(torch.cat([rows(f"{name}.bias") for name in qkv]))
+            take(block.attn.c_proj, f"blk.{i}.attn_output")
+            take(block.ln_2, f"blk.{i}.ffn_norm")
+            take(block.mlp.c_fc, f"blk.{i}.ffn_up")
+            take(block.mlp.c_proj, f"blk.{i}.ffn_down")
+        take(model.ln_f, "output_norm")
+        model.ln_f.weight.mul_(scale)
+        model.ln_f.bias.mul_(scale)
+        for position in model.positions.values():
+            for name, parameter in position.tensors().items():
+                parameter.copy_(rows(name))
+            if hasattr(position, "wpe"):
+                position.wpe.copy_(rows("position_embd.weight") / scale)
+
+
 def save_checkpoint(path, model, optimisers, step, seconds):
     state = {"model": model.state_dict(), "optimisers": [o.state_dict() for o in optimisers]}
     torch.save({**state, "step": step, "seconds": seconds}, f"{path}.new")
@@ -374,6 +416,8 @@ def parse_args():
     p.add_argument("--valid", required=True, help="held-out text file")
     p.add_argument("--out", required=True, help="folder for checkpoints, log and export")
     p.add_argument("--resume", action="store_true", help="continue from OUT/last.pt")
+    p.add_argument("--start", metavar="FILE", help="a model file in f32 or bf16 whose weights to begin with")
+    p.add_argument("--recall", type=float, default=0.0, metavar="SHARE", help="of each batch for copying and finding")
     p.add_argument("--position", choices=[*SCHEMES, "joint"], default="joint")
     p.add_argument("--vocab", type=int, default=Shape.vocab)
     p.add_argument("--ctx", type=int, default=Shape.ctx)
@@ -429,6 +473,9 @@ def main():
     shape = Shape(tokenizer.get_vocab_size(), *(getattr(args, f) for f in list(Shape.__annotations__)[1:]))
     schemes = names_of(args.position)
     model = Gpt(shape, schemes)
+    if args.start and not args.resume:
+        start_from(model, tokenizer, args.start)
+    recall = Recall(train_ids, tokenizer, args.seed)
     optimisers = make_optimisers(model, args)
     first, before = 0, 0.0
     if args.resume:
@@ -455,6 +502,8 @@ def main():
                 group["lr"] = group["peak"] * rate
         scheme, length = draw(args, step)
         ids, targets = (rows.reshape(-1, length) for rows in batches[step])
+        if args.recall:
+            ids, targets = recall.put_into(ids, targets, args.recall, step)
         with torch.autocast("cpu", torch.bfloat16, enabled=args.bf16):
             loss = run(ids, targets, scheme)
         loss.backward()
@@ -472,6 +521,9 @@ def main():
                 nats = {n: validation_loss(model, valid_ids, args.ctx, n, 128 // len(schemes))[0] for n in schemes}
                 valid = f"{np.mean(list(nats.values())):.4f}"
                 print(" ".join(f"{n}={v:.4f}" for n, v in nats.items()))
+                if args.recall:
+                    shares = {n: recall.accuracy(model, args.ctx, n) for n in schemes}
+                    print("copy, find:", " ".join(f"{n}={c:.3f},{f:.3f}" for n, (c, f) in shares.items()))
             seconds = before + time.monotonic() - start
             tokens = done * args.batch * args.ctx
             row = [done, tokens, f"{rate:.4f}", f"{np.mean(losses):.4f}", valid, f"{seconds:.1f}"]
@@ -490,7 +542,7 @@ def main():
     for name in schemes:
         nats[name], count = validation_loss(model, valid_ids, args.ctx, name)
     result = {
-        "args": {k: v for k, v in vars(args).items() if k not in ("train", "valid", "out", "resume")},
+        "args": {k: v for k, v in vars(args).items() if k not in ("train", "valid", "out", "resume", "start")},
         "shape": asdict(shape),
         "parameters": parameters,
         "train": {"documents": len(train_docs), "tokens": len(train_ids), "file": Path(args.train).name},
