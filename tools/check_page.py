@@ -4,8 +4,9 @@
     tools/check_page.py FILE.html [--pictures FOLDER] [--expect KEY...]
 
 Checks: no console message and no uncaught error; a title; every element with data-chart holds pictures of a size; ids
-are there once; no sideways scrolling of the page at 360 and 1280 pixels; regions that scroll can be reached by
-keyboard; text stands out enough in light and in dark; dark surroundings make a dark page; printing opens every
+are there once; no sideways scrolling of the page at 360, 390, 1280 and 2560 pixels; on a phone nothing before the list
+of contents scrolls sideways, and letters of pictures there are not under 9 pixels; regions that scroll can be reached
+by keyboard; text stands out enough in light and in dark; dark surroundings make a dark page; printing opens every
 <details>; no request but the file itself. Leaves screenshots and the print as PDF in FOLDER. Without a Chromium it says
 so and checks nothing. Speaks the browser's debugging protocol over a websocket of its own, this machine only.
 """
@@ -24,7 +25,7 @@ import tempfile
 import time
 import urllib.request
 
-WIDTHS = {"phone": 360, "desktop": 1280}
+WIDTHS = {"small": 360, "phone": 390, "desktop": 1280, "wide": 2560}
 
 
 class WebSocket:
@@ -166,6 +167,7 @@ class Browser:
 CHARTS = """[...document.querySelectorAll('[data-chart]')].map(chart => ({
   key: chart.dataset.chart,
   closed: !!chart.closest('details:not([open])'),
+  hidden: getComputedStyle(chart).display === 'none',
   sizes: [...chart.querySelectorAll('svg.oc')].map(svg => svg.getBoundingClientRect()).map(r => [r.width, r.height])}))"""
 
 OVERFLOW = """(() => {
@@ -184,7 +186,8 @@ IDS = """(() => {
   return ids.filter((id, i) => ids.indexOf(id) !== i).slice(0, 5);
 })()"""
 
-# WCAG contrast of every text that stands by itself against the nearest background of an element around it.
+# WCAG contrast of every text that stands by itself against the nearest background of an element around it; signs that
+# are no text, hidden from screen readers, need less.
 CONTRAST = """(() => {
   const parse = text => { const m = text.match(/[\\d.]+/g).map(Number); return {c: m.slice(0, 3), a: m[3] ?? 1}; };
   const light = c => { const [r, g, b] = c.map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
@@ -197,9 +200,20 @@ CONTRAST = """(() => {
     const style = getComputedStyle(e);
     const ink = light(parse(style.color).c), paper = light(behind(e));
     const ratio = (Math.max(ink, paper) + .05) / (Math.min(ink, paper) + .05);
-    if (ratio < 4.5 && +style.opacity === 1) bad.add(e.tagName.toLowerCase() + '.' + e.className + ' ' + ratio.toFixed(1));
+    if (ratio < (e.closest('[aria-hidden=true]') ? 3 : 4.5) && +style.opacity === 1) bad.add(e.tagName.toLowerCase() + '.' + e.className + ' ' + ratio.toFixed(1));
   }
   return [...bad].slice(0, 5);
+})()"""
+
+# On a phone the main answer, before the list of contents, is seen without scrolling sideways, in letters of a size.
+ANSWER = """(() => {
+  const nav = document.querySelector('nav');
+  const before = e => e.compareDocumentPosition(nav) & Node.DOCUMENT_POSITION_FOLLOWING && e.getClientRects().length;
+  const sideways = [...document.querySelectorAll('.scroll')].filter(e => before(e) && !e.closest('details') && e.scrollWidth > e.clientWidth + 1);
+  const small = [...document.querySelectorAll('svg.oc text')].filter(e => before(e) && !e.closest('details')
+    && parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a < 9);
+  return sideways.map(e => e.getAttribute('aria-label') + ' scrolls sideways').concat(
+    small.length ? ['letters of a picture are under 9 pixels: ' + small[0].textContent] : []);
 })()"""
 
 HIDDEN = """[...document.querySelectorAll('details')].filter(d => [...d.children]
@@ -240,8 +254,12 @@ def check(browser, page, pictures, expect):
                 faults.append(f"{where} the page is {over['scroll']} pixels wide: {', '.join(over['wide'])}")
             if browser.run(UNREACHABLE):
                 faults.append(f"{where} a region that scrolls has no tabindex or no label")
+            if width < 600:
+                faults += [f"{where} {fault}" for fault in browser.run(ANSWER)]
             charts = browser.run(CHARTS)
             for chart in charts:
+                if chart["hidden"]:
+                    continue
                 if not chart["sizes"] or any(min(size) < 20 for size in chart["sizes"]):
                     faults.append(f"{where} chart {chart['key']} has no picture or an empty one: {chart['sizes']}")
             missing = set(expect) - {chart["key"] for chart in charts}

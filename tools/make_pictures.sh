@@ -6,13 +6,13 @@ set -euo pipefail
 ordinal=$1
 folder=$2
 mkdir -p "$folder"
-model=$(ls "$(dirname "$0")"/../models/*.ordinal | head -1)  # with a learned table
+model=$(ls "$(dirname "$0")"/../models/*.ordinal | head -1)  # which has a learned table too
 
 draw() {  # NAME SPEC OPTIONS...
   "$ordinal" positions plot -q -o "$folder/$1.svg" "${@:2}"
 }
-draw learned native -m "$model" --dims 32 --positions 64
-draw learned-pca native -m "$model" --kind pca
+draw learned learned -m "$model" --dims 32 --positions 64
+draw learned-pca learned -m "$model" --kind pca
 draw hierarchical hierarchical --example --dims 12 --positions 192
 draw sinusoidal sinusoidal --dims 32 --positions 96
 draw sinusoidal-waveforms sinusoidal --kind waveforms

@@ -7,15 +7,72 @@ Reads WORK/*/compare.json, which `ordinal compare` wrote (tools/study.sh).
 """
 import json
 import math
+import re
 import sys
 from pathlib import Path
 
 ORDER = ["sinusoidal", "learned", "rope", "alibi", "t5_bias", "shaw", "none"]
 
 
-COLOURS = ["#c2410c", "#1d4ed8", "#15803d", "#9333ea", "#a16207", "#be185d", "#64748b"]
 STYLE = """text{font:13px system-ui,sans-serif;fill:#1f2933}.grid{stroke:#d5d9de}.mark{stroke:#66707c;stroke-dasharray:5 4}
+.line{fill:none;stroke:currentColor;stroke-width:2}.lead{stroke:currentColor;stroke-opacity:.5}.point{fill:currentColor}
 @media(prefers-color-scheme:dark){text{fill:#e6e9ed}.grid{stroke:#3a424c}.mark{stroke:#98a2ad}}"""
+
+
+def palette():
+    """Colours, markers and each scheme's own look, of the one table that all pictures share."""
+    text = (Path(__file__).parent.parent / "src/draw/palette.cpp").read_text()
+    colours = re.findall(r'\{"\w+", "(#\w{6})", "(#\w{6})", Marker::(\w+)\}', text)
+    own = {name: int(look) for name, look in re.findall(r'\{"(\w+)", (\d+)\}', text)}
+    style = "".join(f".c{i}{{color:{light}}}" for i, (light, _, _) in enumerate(colours))
+    style += "@media(prefers-color-scheme:dark){" + "".join(f".c{i}{{color:{dark}}}" for i, (_, dark, _) in enumerate(colours)) + "}"
+    return style, [marker for _, _, marker in colours], own
+
+
+CORNERS = {"square": ((-.88, -.88), (.88, -.88), (.88, .88), (-.88, .88)), "triangle": ((0, -1.15), (1.1, .8), (-1.1, .8)),
+           "diamond": ((0, -1.3), (1.05, 0), (0, 1.3), (-1.05, 0)), "wedge": ((0, 1.15), (1.1, -.8), (-1.1, -.8))}
+
+
+def marker(kind, x, y, r=4):
+    if kind in CORNERS:
+        return "M" + "L".join(f"{x + a * r:.1f} {y + b * r:.1f}" for a, b in CORNERS[kind]) + "Z"
+    if kind in ("plus", "cross"):
+        arms = ((1, 0), (0, 1)) if kind == "plus" else ((.75, .75), (.75, -.75))
+        path = ""
+        for a, b in arms:  # an arm is a stripe 0.7 wide
+            n = math.hypot(a, b)
+            u, v = -b / n * .36 * r, a / n * .36 * r
+            ends = ((a * r + u, b * r + v), (a * r - u, b * r - v), (-a * r - u, -b * r - v), (-a * r + u, -b * r + v))
+            path += "M" + "L".join(f"{x + p:.1f} {y + q:.1f}" for p, q in ends) + "Z"
+        return path
+    circle = lambda q, sweep: f"M{x - q:.1f} {y:.1f}a{q:.1f} {q:.1f} 0 1 {sweep} {2 * q:.1f} 0a{q:.1f} {q:.1f} 0 1 {sweep} {-2 * q:.1f} 0Z"
+    return circle(r, 1) + (circle(r / 2, 0) if kind == "ring" else "")
+
+
+def lines(named, bottom):
+    """Each scheme's line with its markers, and the names at their ends, apart from each other."""
+    _, markers, own = palette()
+    out, ends = [], []
+    for name, points in named:
+        if not points:
+            continue
+        look = own[name]
+        path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
+        dots = "".join(marker(markers[look], a, b) for a, b in points)
+        out.append(f'<g class="c{look}"><polyline class="line" points="{path}"/><path class="point" d="{dots}"/></g>')
+        ends.append([points[-1][1], points[-1], name, look])
+    ends.sort()
+    for i in range(1, len(ends)):
+        ends[i][0] = max(ends[i][0], ends[i - 1][0] + 15)
+    side, limit = max((a for _, (a, _), _, _ in ends), default=0) + 12, bottom + 4
+    for end in reversed(ends):
+        end[0] = min(end[0], limit)
+        limit = end[0] - 15
+    for at, (a, b), name, look in ends:
+        out.append(f'<g class="c{look}"><path class="lead" d="M{a + 5:.1f} {b:.1f}L{side:.1f} {at:.1f}"/>'
+                   f'<path class="point" d="{marker(markers[look], side + 6, at)}"/></g>'
+                   f'<text x="{side + 14:.1f}" y="{at + 4:.1f}">{name}</text>')
+    return out
 
 
 def chart(found, trained):
@@ -25,7 +82,7 @@ def chart(found, trained):
     lengths = sorted({r["length"] for _, r in rows})
     low, high = min(r["ppl"] for _, r in rows) * 0.95, max(r["ppl"] for _, r in rows) * 1.05
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * (width + gap)} {height + 110}" role="img">',
-           "<title>Perplexity of seven models by window length</title>", f"<style>{STYLE}</style>"]
+           "<title>Perplexity of seven models by window length</title>", f"<style>{STYLE}\n{palette()[0]}</style>"]
     for panel, (protocol, title) in enumerate((("whole", "windows side by side"), ("sliding", "windows that move on by half"))):
         x0 = left + panel * (width + gap)
         x = lambda n: x0 + width * math.log(n / lengths[0]) / math.log(lengths[-1] / lengths[0])
@@ -40,19 +97,9 @@ def chart(found, trained):
         out.append(f'<line class="mark" x1="{x(trained):.1f}" x2="{x(trained):.1f}" y1="{top}" y2="{top + height}"/>'
                    f'<text x="{x(trained) - 6:.1f}" y="{top + 12}" text-anchor="end">trained length</text>'
                    f'<text x="{x0 + width / 2}" y="{top + height + 44}" text-anchor="middle">window (tokens)</text>')
-        ends = []
-        for colour, (name, result) in zip(COLOURS, found.items()):
-            points = [(x(r["length"]), y(r["ppl"])) for r in result["rows"] if r["protocol"] == protocol and r["nll"] is not None]
-            if not points:
-                continue
-            path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
-            out.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-            out += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3.5" fill="{colour}"/>' for a, b in points]
-            ends.append((points[-1][1], points[-1][0], name, colour))
-        at = -math.inf
-        for b, a, name, colour in sorted(ends):  # labels keep apart
-            at = max(b, at + 15)
-            out.append(f'<text x="{a + 9:.1f}" y="{at + 4:.1f}" style="fill:{colour}">{name}</text>')
+        out += lines([(name, [(x(r["length"]), y(r["ppl"])) for r in result["rows"]
+                              if r["protocol"] == protocol and r["nll"] is not None]) for name, result in found.items()],
+                     top + height)
     out.append(f'<text x="18" y="{top + height / 2}" text-anchor="middle" transform="rotate(-90 18 {top + height / 2})">perplexity</text>')
     return "\n".join(out) + "\n</svg>\n"
 

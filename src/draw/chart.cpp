@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "draw/palette.h"
 #include "draw/parts.h"
 
 namespace ordinal::draw {
 namespace {
 
-constexpr int kColours = 8;
-
-std::string colour_class(int colour) { return "oc-" + std::to_string(colour % kColours); }
+constexpr size_t kMostDots = 100;      // more are small and all alike
+constexpr size_t kBetweenMarkers = 6;  // points of a line
 
 bool has_bars(const Chart& chart) {
   return std::ranges::any_of(chart.series, [](const Series& s) { return s.drawn == Drawn::bars; });
@@ -77,8 +77,11 @@ Box draw_legend(Canvas& canvas, const Chart& chart, const std::vector<int>& colo
     canvas.out += "<g" + attribute("class", colour_class(colours[i])) + ">";
     if (series.drawn == Drawn::line || series.drawn == Drawn::steps)
       canvas.line(x, middle, x + 16, middle, series.dashed ? "oc-line oc-dash" : "oc-line");
-    else
+    else if (series.drawn == Drawn::bars)
       canvas.rectangle({x + 3, middle - 5, 10, 10}, "oc-fill");
+    else
+      canvas.out +=
+          "<path class=\"oc-fill\"" + attribute("d", marker_path(marker_of(colours[i]), x + 8, middle, 4)) + "/>";
     canvas.out += "</g>";
     canvas.text(x + 22, middle + 4, series.name, "start");
     x += width;
@@ -123,11 +126,36 @@ void draw_band(Canvas& canvas, const Frame& frame, const Series& series) {
     canvas.out += "<path" + attribute("class", "oc-band") + attribute("d", path_of(frame, x, y, false) + "Z") + "/>\n";
 }
 
-void draw_dots(Canvas& canvas, const Frame& frame, const Series& series) {
-  const std::string radius = attribute("r", series.x.size() > 100 ? 1.5 : 3.0);
+void draw_dots(Canvas& canvas, const Frame& frame, const Series& series, int look) {
+  const bool many = series.x.size() > kMostDots;
   frame.for_points(series, [&](size_t, double x, double y) {
-    canvas.out += "<circle" + attribute("class", "oc-fill") + attribute("cx", x) + attribute("cy", y) + radius + "/>\n";
+    if (marker_of(look) == Marker::disc || many)
+      canvas.out += "<circle" + attribute("class", "oc-fill") + attribute("cx", x) + attribute("cy", y) +
+                    attribute("r", many ? 1.5 : 3.0) + "/>\n";
+    else
+      canvas.out += "<path class=\"oc-fill\"" + attribute("d", marker_path(marker_of(look), x, y, 3.4)) + "/>\n";
   });
+}
+
+// Now and then along a line of few points, each look beginning elsewhere.
+void draw_markers_on(Canvas& canvas, const Frame& frame, const Series& series, int look) {
+  if (series.x.size() < kBetweenMarkers || series.x.size() > kMostDots) return;
+  frame.for_points(series, [&](size_t i, double x, double y) {
+    if (i % kBetweenMarkers == static_cast<size_t>(look) % kBetweenMarkers)
+      canvas.out += "<path class=\"oc-fill\"" + attribute("d", marker_path(marker_of(look), x, y, 3)) + "/>\n";
+  });
+}
+
+// Stated ends may leave out a part of a band: a word says so where it happens.
+void note_cut_bands(Canvas& canvas, const Frame& frame, const Chart& chart) {
+  bool above = false, below = false;
+  for (const Series& series : chart.series) {
+    for (const double high : series.high) above = above || high > frame.y.to;
+    for (const double low : series.low) below = below || low < frame.y.from;
+  }
+  const double x = frame.plot.x + 6;
+  if (above && chart.y.to) canvas.text(x, frame.plot.y + kTickSize, "↑ bands go on", "start", "oc-tick oc-note");
+  if (below && chart.y.from) canvas.text(x, frame.plot.bottom() - 5, "↓ bands go on", "start", "oc-tick oc-note");
 }
 
 void draw_bars(Canvas& canvas, const Frame& frame, const Series& series, double room, size_t place, size_t places) {
@@ -191,14 +219,30 @@ void draw_markers(Canvas& canvas, const Frame& frame, const Chart& chart) {
 
 }  // namespace
 
-void draw_chart(Canvas& canvas, const Chart& chart, const Box& box) {
-  std::vector<int> colours;
+std::vector<int> looks_of(const Chart& chart) {
+  std::vector<std::string> schemes;
+  for (const Series& series : chart.series)
+    if (!series.scheme.empty() && std::ranges::find(schemes, series.scheme) == schemes.end())
+      schemes.push_back(series.scheme);
+  const std::vector<int> of_schemes = looks_of(schemes);
+  std::vector<int> looks;
   int next = 0;
-  for (const Series& series : chart.series) colours.push_back(series.colour >= 0 ? series.colour : next++);
+  for (const Series& series : chart.series)
+    if (series.scheme.empty())
+      looks.push_back(series.colour >= 0 ? series.colour : next++);
+    else
+      looks.push_back(of_schemes[static_cast<size_t>(std::ranges::find(schemes, series.scheme) - schemes.begin())]);
+  return looks;
+}
 
+void draw_chart(Canvas& canvas, const Chart& chart, const Box& box) {
+  const std::vector<int> colours = looks_of(chart);
   canvas.out += "<g" + attribute("class", "oc-chart") + attribute("data-key", chart.key) + ">\n";
   const Box below_title = draw_title(canvas, chart.title, box);
-  const Box inner = chart.legend ? draw_legend(canvas, chart, colours, below_title) : below_title;
+  const bool at_ends = names_stand_at_ends(chart, below_title);
+  const double room = at_ends ? name_room(chart, below_title.width) : 0;
+  Box inner = chart.legend && !at_ends ? draw_legend(canvas, chart, colours, below_title) : below_title;
+  inner.width -= room;
   const Frame frame = draw_frame(canvas, inner, chart.x, chart.y, x_scale(chart), y_scale(chart), true, chart.square);
 
   // Stated ends may cut lines off: a picture inside the picture does, without an id for a clip path.
@@ -222,15 +266,19 @@ void draw_chart(Canvas& canvas, const Chart& chart, const Box& box) {
     if (series.drawn == Drawn::bars)
       draw_bars(canvas, frame, series, bar_room(chart), place++, places);
     else if (series.drawn == Drawn::dots)
-      draw_dots(canvas, frame, series);
+      draw_dots(canvas, frame, series, colours[i]);
     else
       canvas.out += "<path" + attribute("class", series.dashed ? "oc-line oc-dash" : "oc-line") +
                     attribute("d", path_of(frame, series.x, series.y, series.drawn == Drawn::steps)) + "/>\n";
+    if (at_ends && series.drawn == Drawn::line && !series.name.empty())
+      draw_markers_on(canvas, frame, series, colours[i]);
     canvas.out += "</g>\n";
   }
   if (cut) canvas.out += "</svg>\n";
   for (const Series& series : chart.series) draw_labels(canvas, frame, series, chart.square);
   draw_markers(canvas, frame, chart);
+  note_cut_bands(canvas, frame, chart);
+  if (at_ends) draw_names(canvas, frame, chart, colours, room);
   canvas.out += "</g>\n";
 }
 

@@ -20,6 +20,15 @@ std::vector<Tick> label_ticks(const std::vector<std::string>& labels, double roo
   return list;
 }
 
+// Labels below a chart that stand upright, since they have room only so: how much of it they take, else 0.
+double upright_room(const Axis& axis, double width) {
+  if (axis.labels.empty()) return 0;
+  double widest = 0;
+  for (const std::string& label : axis.labels) widest = std::max(widest, text_width(label, kTickSize));
+  const double each = width / static_cast<double>(axis.labels.size());
+  return widest + 8 <= each || each < kTickSize - 0.5 ? 0 : widest;
+}
+
 std::vector<Tick> axis_ticks(const Axis& axis, const Scale& scale, double length, bool across) {
   if (!axis.labels.empty()) return label_ticks(axis.labels, length / static_cast<double>(axis.labels.size()), across);
   std::vector<Tick> list = ticks(scale, std::clamp(static_cast<int>(length / (across ? 56 : 36)), 2, 12));
@@ -85,7 +94,11 @@ Frame draw_frame(Canvas& canvas, const Box& box, const Axis& x_axis, const Axis&
   Frame frame{.plot = box, .x = x, .y = y};
   Box& plot = frame.plot;
   plot.y += 6;
-  const double below = kTickSize + 8 + (x_axis.title.empty() ? 0 : kLine);
+  double y_labels = 0;
+  for (const std::string& label : y_axis.labels) y_labels = std::max(y_labels, text_width(label, kTickSize));
+  const double room = box.width - y_labels - 18 - (y_axis.title.empty() ? 0 : kLine);
+  const double upright = upright_room(x_axis, square ? std::min(room, box.height) : room);
+  const double below = std::max(kTickSize, upright) + 8 + (x_axis.title.empty() ? 0 : kLine);
   plot.height = std::max(20.0, box.bottom() - below - plot.y);
   const std::vector<Tick> y_ticks = axis_ticks(y_axis, y, plot.height, false);
   double widest = 0;
@@ -103,15 +116,22 @@ Frame draw_frame(Canvas& canvas, const Box& box, const Axis& x_axis, const Axis&
     if (grid) canvas.line(plot.x, at, plot.right(), at, "oc-grid");
     canvas.text(plot.x - 6, at + 4, tick.text, "end", "oc-tick");
   }
-  for (const Tick& tick : axis_ticks(x_axis, x, plot.width, true)) {
+  // Upright labels take a line of text each, as those at the side do.
+  for (const Tick& tick : axis_ticks(x_axis, x, plot.width, upright == 0)) {
     const double at = frame.x(tick.at);
     if (grid && x_axis.labels.empty()) canvas.line(at, plot.y, at, plot.bottom(), "oc-grid");
     canvas.line(at, plot.bottom(), at, plot.bottom() + 4, "oc-axis");
-    canvas.text(at, plot.bottom() + kTickSize + 6, tick.text, "middle", "oc-tick");
+    const double foot = plot.bottom() + 7;
+    if (upright > 0)
+      canvas.text(at + 4, foot, tick.text, "end", "oc-tick",
+                  attribute("transform", "rotate(-90 " + svg_place(at + 4) + " " + svg_place(foot) + ")"));
+    else
+      canvas.text(at, plot.bottom() + kTickSize + 6, tick.text, "middle", "oc-tick");
   }
   canvas.line(plot.x, plot.bottom(), plot.right(), plot.bottom(), "oc-axis");
   canvas.line(plot.x, plot.y, plot.x, plot.bottom(), "oc-axis");
-  canvas.text(plot.x + plot.width / 2, plot.bottom() + kTickSize + kLine + 7, x_axis.title, "middle");
+  canvas.text(plot.x + plot.width / 2, plot.bottom() + std::max(kTickSize, upright) + kLine + 7, x_axis.title,
+              "middle");
   const double side = plot.x - beside + kTextSize - 2, middle = plot.y + plot.height / 2;
   canvas.text(side, middle, y_axis.title, "middle", "",
               attribute("transform", "rotate(-90 " + svg_place(side) + " " + svg_place(middle) + ")"));

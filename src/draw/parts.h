@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "draw/scale.h"
 #include "draw/svg.h"
@@ -54,7 +55,19 @@ struct Frame {
 Frame draw_frame(Canvas& canvas, const Box& box, const Axis& x_axis, const Axis& y_axis, Scale x, Scale y, bool grid,
                  bool square);
 
+// The look of every series: colours and markers, palette.h.
+std::vector<int> looks_of(const Chart& chart);
+
+// At most two lines, parted behind a sign of the spec or a blank; what is still too long ends in dots.
+std::vector<std::string> lines_of_name(const std::string& name, double width);
+
+// Names at the ends of lines, none on another: draw_frame() leaves what is behind name_room() to them.
+bool names_stand_at_ends(const Chart& chart, const Box& box);
+double name_room(const Chart& chart, double width);
+void draw_names(Canvas& canvas, const Frame& frame, const Chart& chart, std::span<const int> looks, double room);
+
 void draw_chart(Canvas& canvas, const Chart& chart, const Box& box);
+void draw_forest(Canvas& canvas, const Forest& forest, const Box& box);
 void draw_heat_map(Canvas& canvas, const HeatMap& map, const Box& box);
 
 }  // namespace ordinal::draw

@@ -2,8 +2,8 @@
 #include "draw/svg.h"
 
 #include <algorithm>
-#include <array>
 
+#include "draw/palette.h"
 #include "draw/parts.h"
 
 namespace ordinal::draw {
@@ -11,16 +11,11 @@ namespace {
 
 constexpr double kMargin = 16, kGap = 18, kTitleSize = 16;
 
-// Eight colours that differ in lightness too, for light and for dark surroundings.
-constexpr std::array<const char*, 8> kOnLight = {"#0b62c4", "#c9480a", "#0f7d58", "#8637bd",
-                                                 "#946400", "#c01f68", "#2b7f93", "#666b73"};
-constexpr std::array<const char*, 8> kOnDark = {"#6db1ff", "#ff9a5c", "#4fd3a2", "#c79bf2",
-                                                "#e0b04a", "#ff86b5", "#6fcde0", "#a9b0b9"};
-
-std::string colours(const std::array<const char*, 8>& list, const char* ink, const char* paper, const char* plus,
-                    const char* minus, const char* one) {
+std::string colours_css(std::string_view Colour::*shade, const char* ink, const char* paper, const char* plus,
+                        const char* minus, const char* one) {
   std::string css;
-  for (size_t i = 0; i < list.size(); ++i) css += ".oc-" + std::to_string(i) + "{color:" + list[i] + "}";
+  for (size_t i = 0; i < colours().size(); ++i)
+    css += ".oc-" + std::to_string(i) + "{color:" + std::string(colours()[i].*shade) + "}";
   return css + ".oc-file{color:" + ink + ";background:" + paper + "}.oc-paper{fill:" + paper +
          "}.oc-plus{stroke:" + plus + "}.oc-minus{stroke:" + minus + "}.oc-one{stroke:" + one + "}";
 }
@@ -35,11 +30,12 @@ std::string svg_style() {
          ".oc-grid{stroke:currentColor;stroke-opacity:.12}.oc-axis{stroke:currentColor;stroke-opacity:.6}"
          ".oc-mark{stroke:currentColor;stroke-dasharray:5 4;stroke-opacity:.75}"
          ".oc-line{fill:none;stroke:currentColor;stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}"
+         ".oc-lead{fill:none;stroke:currentColor;stroke-width:.8;stroke-opacity:.55}"
          ".oc-dash{stroke-dasharray:6 4}.oc-fill{fill:currentColor}.oc-band{fill:currentColor;fill-opacity:.18}"
          ".oc-cell{shape-rendering:crispEdges}" +
-         colours(kOnLight, "#1c2128", "#ffffff", "#c4161c", "#0b52b5", "#0b52b5") +
+         colours_css(&Colour::on_light, "#1c2128", "#ffffff", "#c4161c", "#0b52b5", "#0b52b5") +
          "@media(prefers-color-scheme:dark){" +
-         colours(kOnDark, "#e3e6ea", "#14171c", "#ff5c56", "#5a9dff", "#6db1ff") + "}";
+         colours_css(&Colour::on_dark, "#e3e6ea", "#14171c", "#ff5c56", "#5a9dff", "#6db1ff") + "}";
 }
 
 std::string to_svg(const Figure& figure, SvgPlace place) {
@@ -57,6 +53,7 @@ std::string to_svg(const Figure& figure, SvgPlace place) {
     const Box box{kMargin + static_cast<double>(i % columns) * (width + kGap), y, width, figure.panel_height};
     if (const auto* chart = std::get_if<Chart>(&figure.panels[i])) draw_chart(canvas, *chart, box);
     if (const auto* map = std::get_if<HeatMap>(&figure.panels[i])) draw_heat_map(canvas, *map, box);
+    if (const auto* forest = std::get_if<Forest>(&figure.panels[i])) draw_forest(canvas, *forest, box);
     if (i % columns == columns - 1 || i + 1 == figure.panels.size()) y += figure.panel_height + kGap;
   }
   for (const std::string& note : figure.notes)

@@ -1,5 +1,5 @@
 // figure.h: what a picture shows, as plain numbers and words: a grid of panels, charts (lines, steps, dots, bars on two
-// axes) and heat maps. A number that is not finite leaves a gap.
+// axes), heat maps and forest plots. A number that is not finite leaves a gap.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,13 @@
 #include <variant>
 #include <vector>
 
+#include "results/estimate.h"
+
 namespace ordinal {
 
 // From the least to the greatest number drawn, unless `from` and `to` say otherwise. A logarithmic axis leaves out
-// numbers that are not above 0. With `labels` the axis has a place for each, at 0, 1, 2 ...
+// numbers that are not above 0. With `labels` the axis has a place for each, at 0, 1, 2 ...; below a chart they stand
+// upright where that gives room to all.
 struct Axis {
   std::string title = {};  // with its unit
   bool logarithmic = false;
@@ -24,12 +27,13 @@ enum class Drawn : uint8_t { line, steps, dots, bars };
 
 // Bars stand on 0 and share the room between two places when several series have them.
 struct Series {
-  std::string name = {};  // in the legend, "" for none
+  std::string name = {};  // at the end of its line or in the legend, "" for none
   std::vector<double> x = {}, y = {};
   Drawn drawn = Drawn::line;
   std::vector<double> low = {}, high = {};  // a band around a line, empty or one a point
   bool dashed = false;
-  int colour = -1;                       // -1: the next one; equal numbers are equal colours
+  int colour = -1;                       // its look, colour and marker; -1: the next one
+  std::string scheme = {};               // in place of a colour: a spec, which has its own wherever it is drawn
   std::vector<std::string> labels = {};  // beside the points, empty or one a point; "" for none
 };
 
@@ -46,7 +50,7 @@ struct Chart {
   std::vector<Series> series = {};
   std::vector<MarkerLine> markers = {};
   bool square = false;   // equal room for both axes
-  bool legend = true;    // false where the page around the chart says which colour is what
+  bool legend = true;    // names, at the ends of lines where there is room; false: the page around the chart has them
   std::string key = {};  // data-key of the panel, for a program that looks for it
 };
 
@@ -66,7 +70,22 @@ struct HeatMap {
   std::string key = {};
 };
 
-using Panel = std::variant<Chart, HeatMap>;
+// Means with their intervals as dots in bars: a row for each name, a column for each question, one axis for all. What
+// is far off the others stands at the edge as a number.
+struct Forest {
+  struct Row {
+    std::string name = {};
+    int colour = 0;                    // its look
+    std::vector<Estimate> cells = {};  // one a column; not finite: nothing there
+  };
+  std::string title = {};
+  std::string x_title = {};
+  std::vector<std::string> columns = {};
+  std::vector<Row> rows = {};
+  std::string key = {};
+};
+
+using Panel = std::variant<Chart, HeatMap, Forest>;
 
 struct Figure {
   std::string id = {};  // letters, digits, hyphens; the beginning of its ids in a picture

@@ -1,6 +1,7 @@
 // svg_test.cpp: pictures are well-formed, hold the numbers they show, and survive numbers that are hard to show.
 #include "draw/svg.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -80,6 +81,76 @@ TEST_CASE("svg: a chart holds its numbers, its names and its marker") {
   CHECK(elements_with(all, "class", "oc-mark").size() == 2);
   CHECK(elements_with(all, "class", "oc-band").size() == 1);
   check_inside(all);
+}
+
+TEST_CASE("svg: names stand at the ends of lines, none on another, all inside, also where lines end together") {
+  const std::vector<std::string> names = {
+      "rope", "alibi", "t5_bias", "rope:scaling=yarn,factor=4,original_length=2048", "none", "sinusoidal", "learned"};
+  Chart chart{.x = {.title = "x"}, .y = {.title = "y"}};
+  for (size_t i = 0; i < names.size(); ++i)
+    chart.series.push_back({.name = names[i],
+                            .x = {0, 1, 2},
+                            .y = {1.0 * static_cast<double>(i), 2, 3 + 1e-4 * static_cast<double>(i)},
+                            .colour = static_cast<int>(i)});
+  const auto all = parse_svg(to_svg(with(chart)));
+  check_inside(all);
+  std::vector<double> y;
+  double right = 0;
+  for (const test::Element& element : all)
+    if (element.name == "text" && element.has("class", "oc-tick") && !element.attributes.contains("text-anchor")) {
+      y.push_back(element.numbers("y")[0]);
+      right = std::max(right, element.numbers("x")[0] + text_width(element.text, 11));
+    }
+  CHECK(y.size() == 8);  // the long one takes two lines
+  std::ranges::sort(y);
+  for (size_t i = 1; i < y.size(); ++i) CHECK(y[i] - y[i - 1] > 11);
+  CHECK(right <= all[0].numbers("viewBox")[2]);
+  CHECK(elements_with(all, "class", "oc-lead").size() == 7);
+  // So many that they have no room: a legend.
+  for (int i = 0; i < 30; ++i) chart.series.push_back({.name = "line " + std::to_string(i), .x = {0, 1}, .y = {0, 1}});
+  CHECK(elements_with(parse_svg(to_svg(with(chart))), "class", "oc-lead").empty());
+}
+
+TEST_CASE("svg: a forest plot has every mean with its interval, and what is far off as a number at the edge") {
+  const auto cell = [](double mean, double half) {
+    return Estimate{.mean = mean, .low = mean - half, .high = mean + half};
+  };
+  const Forest forest{.title = "F",
+                      .x_title = "nats",
+                      .columns = {"64", "128"},
+                      .rows = {{.name = "near", .colour = 1, .cells = {cell(0.01, 0.005), cell(-0.02, 0.01)}},
+                               {.name = "far", .colour = 2, .cells = {cell(0.015, 0.005), cell(2.5, 0.1)}},
+                               {.name = "short", .colour = 3, .cells = {{.mean = 0.02}, {.mean = kNan}}}}};
+  const auto all = parse_svg(to_svg(with(forest)));
+  check_inside(all);
+  std::vector<test::Element> cells;
+  for (const test::Element& element : all)
+    if (element.attributes.contains("data-mean")) cells.push_back(element);
+  REQUIRE(cells.size() == 5);  // none where there is no number
+  CHECK(cells[1].numbers("data-mean")[0] == -0.02);
+  CHECK(cells[1].numbers("data-low")[0] == doctest::Approx(-0.03));
+  CHECK(std::isnan(cells[4].numbers("data-low")[0]));
+  const auto said = [&](const std::string& text) {
+    return std::ranges::any_of(all, [&](const test::Element& element) { return element.text == text; });
+  };
+  CHECK(said("+2.50"));
+  for (const char* text : {"64", "128", "near", "far", "short", "nats", "0"}) CHECK_MESSAGE(said(text), text);
+  for (const std::vector<Forest::Row>& rows : {std::vector<Forest::Row>{}, {{.name = "zero", .cells = {{.mean = 0}}}}})
+    check_inside(parse_svg(to_svg(with(Forest{.columns = {"1"}, .rows = rows}))));
+}
+
+TEST_CASE("svg: labels stand upright where they have room only so") {
+  HeatMap map{.rows = 1, .cols = 30, .values = std::vector<double>(30, 1.0)};
+  for (int i = 0; i < 30; ++i) map.x.labels.push_back("·token" + std::to_string(i));
+  const auto upright = [&] {
+    int count = 0;
+    for (const test::Element& element : parse_svg(to_svg(with(map))))
+      count += element.attributes.contains("transform") && element.text.starts_with("·token") ? 1 : 0;
+    return count;
+  };
+  CHECK(upright() == 30);
+  map.cols = 4, map.values.resize(4), map.x.labels.resize(4);
+  CHECK(upright() == 0);
 }
 
 TEST_CASE("svg: bars stand on zero, also those below it") {

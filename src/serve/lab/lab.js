@@ -2,7 +2,9 @@
 'use strict';
 
 const $ = id => document.getElementById(id);
-const MARKS = ['●', '■', '▲', '◆', '▼', '★', '✚', '○'];
+const MARKS = ['●', '■', '▲', '◆', '✚', '▼', '✖', '○'];
+// Whose colour and mark each is, wherever a scheme is drawn (src/draw/palette.cpp).
+const OWN = ['rope', 'alibi', 't5_bias', 'sinusoidal', 'learned', 'shaw', 'fire', 'none'];
 const SVG = 'http://www.w3.org/2000/svg';
 const SAMPLE = `Once upon a time there lived by the edge of a great forest a miller who had three daughters, and nothing
 else in the world but his mill. One evening, when the wheel had stopped and the water was still, there came a knock at the
@@ -57,8 +59,20 @@ function fault(error) {
 }
 
 const model = () => models.find(item => item.id === state.model) || models[0];
-const colour = spec => `var(--s${Math.max(0, allSpecs().indexOf(spec)) % 8})`;
-const mark = spec => MARKS[Math.max(0, allSpecs().indexOf(spec)) % 8];
+// A scheme has its own look; of several that would share it the first has it, the others what is free.
+function look(wanted) {
+  const specs = allSpecs(), taken = new Map(), used = place => [...taken.values()].includes(place);
+  const own = spec => OWN.indexOf((spec === 'native' ? model().position : spec).split(/[:;]/)[0]);
+  for (const spec of specs) if (own(spec) >= 0 && !used(own(spec))) taken.set(spec, own(spec));
+  for (const spec of specs) {
+    if (taken.has(spec)) continue;
+    const free = OWN.findIndex((name, place) => !used(place));
+    taken.set(spec, free < 0 ? taken.size % 8 : free);
+  }
+  return taken.get(wanted) ?? 0;
+}
+const colour = spec => `var(--s${look(spec)})`;
+const mark = spec => MARKS[look(spec)];
 const trained = spec => {
   const own = model().trained_positions;
   return spec === 'native' || own.includes(spec.split(/[:;]/)[0]) && !spec.includes('scaling');
@@ -97,7 +111,7 @@ function showControls() {
       if (!state.on.includes(state.reference)) state.reference = state.on[0];
       refresh();
     });
-    const sign = make('span', {textContent: mark(spec)});
+    const sign = make('span', {textContent: mark(spec), 'aria-hidden': 'true'});
     sign.style.color = colour(spec);
     const name = spec === 'native' ? `native (${model().position})` : spec;
     return make('div', {className: 'scheme'}, box, sign,
@@ -173,7 +187,7 @@ function showLook() {
     .map(word => make('th', {scope: 'col', textContent: word})));
   $('losses').replaceChildren(head, ...state.on.map(spec => {
     const row = rowOf(spec), apart = difference(spec);
-    const sign = make('span', {textContent: mark(spec) + ' '});
+    const sign = make('span', {textContent: mark(spec) + ' ', 'aria-hidden': 'true'});
     sign.style.color = colour(spec);
     const told = spec === state.reference ? 'reference' : `${apart.mean >= 0 ? '+' : '−'}${Math.abs(apart.mean).toFixed(4)} ± ${apart.error.toFixed(4)}`;
     return make('tr', {}, make('th', {scope: 'row'}, sign, spec),
@@ -200,7 +214,7 @@ function choose(at) {
   chosen.setAttribute('aria-selected', true);
   $('tokens').setAttribute('aria-activedescendant', chosen.id);
   $('token').replaceChildren(...state.on.map(spec => {
-    const row = rowOf(spec), nats = row.token_nats[at], sign = make('span', {textContent: mark(spec) + ' '});
+    const row = rowOf(spec), nats = row.token_nats[at], sign = make('span', {textContent: mark(spec) + ' ', 'aria-hidden': 'true'});
     sign.style.color = colour(spec);
     const list = make('ol', {}, ...(row.top[at] || []).map(item => make('li', {textContent: `${JSON.stringify(item.token)} ${(100 * Math.exp(item.logprob)).toFixed(1)} %`})));
     return make('div', {}, make('strong', {}, sign, spec), make('div', {textContent: nats === null ? 'the first token' : `${JSON.stringify(scores.texts[0].pieces[at])}: ${nats.toFixed(3)} nats`}), list);
@@ -280,7 +294,7 @@ async function write() {
     }
   };
   const grow = async spec => {
-    const sign = make('span', {textContent: mark(spec) + ' '}), column = make('div', {className: 'column'}), spans = [];
+    const sign = make('span', {textContent: mark(spec) + ' ', 'aria-hidden': 'true'}), column = make('div', {className: 'column'}), spans = [];
     sign.style.color = colour(spec);
     column.append(make('strong', {}, sign, spec), make('br'));
     $('columns').append(column);
