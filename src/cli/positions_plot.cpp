@@ -1,6 +1,7 @@
 // positions_plot.cpp: `ordinal positions plot`.
 #include <algorithm>
 
+#include "base/words.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
@@ -19,17 +20,18 @@ constexpr int64_t kMostPositions = 1 << 13, kMostDims = 1 << 13, kMostHeads = 25
 constexpr std::pair<std::string_view, std::string_view> kChanges[] = {
     {"--positions",
      " places heatmap waveforms buckets bias norms prior similarity circle counter orthogonality pca attention "
-     "distance loss "},
+     "distance scores loss "},
     {"--heads", " slopes bias norms prior "},
-    {"--layer", " slopes bias norms prior similarity circle attention distance "},
-    {"--head", " slopes bias norms prior attention distance "},
+    {"--layer", " slopes bias norms prior similarity circle attention distance scores "},
+    {"--head", " slopes bias norms prior attention distance scores "},
     {"--pair", " circle "},
-    {"--threads", " attention distance loss "},
-    {"--special", " attention distance loss "},
+    {"--against", " scores loss "},
+    {"--threads", " attention distance scores loss "},
+    {"--special", " attention distance scores loss "},
 };
 
 struct PlotCommand {
-  std::optional<std::string> spec, output;
+  std::optional<std::string> spec, output, against;
   std::string kind;
   ModelOptions model;
   PromptOptions prompt;
@@ -43,6 +45,7 @@ void check(const PlotCommand& o) {
   if (!o.spec) throw UsageError{"no position scheme was named", "ordinal positions plot sinusoidal -o sinusoidal.svg"};
   if (!o.output) throw UsageError{"no file was named for the picture", "-o FILE.svg, or -o - for standard output"};
   check_position_spec(*o.spec);
+  if (o.against) check_position_spec(*o.against);
   if (o.input.example && o.model.model)
     throw UsageError{"--example stands in for a model's tables; it does not go with -m", "leave one of them out"};
   if (!o.model.vocab.empty() && !o.model.model) throw UsageError{"--vocab is of a checkpoint, and there is none", "-m"};
@@ -81,12 +84,21 @@ void add_text(PlotCommand& o, const Picture& picture, const OpenedModel& opened,
   run.position = input.spec;
   run.ctx = o.ctx;
   run.threads = o.threads;
-  int64_t needed = std::min(tokens, o.input.positions.value_or(picture.name == "attention" ? 48 : 1024));
+  const int64_t shown = picture.name == "attention" ? 48 : distances_shown(input, input.shape.trained_length);
+  int64_t needed = std::min(tokens, o.input.positions.value_or(shown));
   if (picture.name == "loss") {
     needed = std::min(tokens, o.input.positions.value_or(o.ctx.value_or(opened.model->config().max_seq_len)));
     run.ctx = needed;
   }
   input.session = open_session(opened, run, {.prompt_length = needed}, notes).options();
+  if (opened.tokenizer == nullptr) return;
+  TokenId previous = -1;
+  for (const TokenId id : std::span(input.ids).first(static_cast<size_t>(needed))) {
+    std::string piece = escaped(opened.tokenizer->decode_next(previous, id, true));
+    if (piece.starts_with(' ')) piece.replace(0, 1, "·");  // a blank, which most begin with
+    input.pieces.push_back(std::move(piece));
+    previous = id;
+  }
 }
 
 std::string kind_help() {
@@ -111,6 +123,7 @@ int run_positions_plot(Arguments arguments) {
   parser.option("--ids", "1,2,3", o.prompt.ids, "the text as token ids");
   parser.option("-o,--output", "FILE.svg", o.output, "write the picture to this file; - for standard output");
   parser.option("--kind", "KIND", o.kind, kind_help());
+  parser.option("--against", "SPEC", o.against, "a second scheme beside the first, for kinds scores and loss");
   parser.option("-m,--model", "MODEL", o.model.model,
                 "a model file, or a checkpoint of another program: its shape, its tables, and what it does with a text "
                 "[default: none, a made-up shape]");
@@ -118,7 +131,8 @@ int run_positions_plot(Arguments arguments) {
                 "where a foreign checkpoint's tokenizer is [default: beside its weights]");
   parser.flag("--example", o.input.example, "made-up tables for a scheme that has some, in place of a model's");
   parser.option("--ctx", "N", o.ctx, "the context, for schemes that depend on it [default: the trained length]");
-  parser.option("--positions", "N", o.input.positions, "positions, distances or tokens to show [default: by kind]");
+  parser.option("--positions", "N", o.input.positions,
+                "positions, distances or tokens to show [default: by kind, with -m the trained length at most]");
   parser.option("--dims", "N", o.input.dims, "dimensions to show; without -m, the width of the made-up model");
   parser.option("--heads", "N", o.heads, "heads of the made-up model [default: 12]");
   parser.option("--layer", "N", o.input.layer, "the layer to show [default: 0]");
@@ -138,6 +152,7 @@ int run_positions_plot(Arguments arguments) {
     input.model = opened.model;
     if (o.heads) throw UsageError{"--heads is for a made-up model; it does not go with -m", "--head N for one of them"};
     input.spec = expand_native(*o.spec, input.model->file().notes().position);
+    if (o.against) input.against = expand_native(*o.against, input.model->file().notes().position);
   } else {
     if (expand_native(*o.spec, "none") != *o.spec)
       throw Error("'native' is the scheme that a model file names", "-m MODEL, or a scheme by name", "no -m",
@@ -165,7 +180,7 @@ int run_positions_plot(Arguments arguments) {
     add_text(o, picture, opened, notes);
   } else if (o.prompt.text || o.prompt.file || o.prompt.ids) {
     throw UsageError{"the picture '" + std::string(picture.name) + "' takes no text",
-                     "--kind attention, distance or loss"};
+                     "--kind attention, distance, scores or loss"};
   }
   Progress progress("plot", o.quiet);
   input.progress = [&](int64_t done, int64_t total) {

@@ -1,4 +1,5 @@
 // plot_test.cpp: `positions plot`, and numbers read back out of its pictures.
+#include <algorithm>
 #include <cmath>
 
 #include "draw/svg_text.h"
@@ -127,10 +128,71 @@ TEST_CASE("cli plot: pictures of a model and a text") {
   test::check_failed(run(plot({"native", "-m", model, "--positions", "41"})), {"40"});
 }
 
+TEST_CASE("cli plot: with a model the default length is its trained one") {
+  const std::string& model = test::byte_model();  // trained on 40
+  const auto distances = picture({"alibi", "-m", model, "--kind", "bias", "--head", "0"});
+  CHECK(y_of(distances).size() == 40);
+  const std::string longer = "Some text that is a good deal longer than the forty tokens that the model knows.";
+  const test::Outcome distance = run(plot({"alibi", "-m", model, "--kind", "distance", longer, "--head", "0"}));
+  test::check_done(distance);
+  CHECK(distance.out.find(">40 tokens; over all queries") != std::string::npos);
+  CHECK(y_of(test::parse_svg(distance.out)).size() == 7);  // 0, 1, 2, 4, 8, 16, 32
+  test::check_done(run(plot({"alibi", "-m", model, "--kind", "distance", longer, "--positions", "60"})));
+}
+
+TEST_CASE("cli plot: a heat map of a text has its tokens along both axes, and a bar for its colours") {
+  const std::string& model = test::byte_model();
+  const auto all = picture({"native", "-m", model, "--kind", "attention", "Ab cd", "--head", "1"});
+  const auto count = [&](const std::string& text) {
+    return std::ranges::count_if(all, [&](const test::Element& element) { return element.text == text; });
+  };
+  CHECK(count("A") == 2);
+  CHECK(count("·") == 2);  // the blank
+  CHECK(count("weight") == 1);
+  // Several heads: each map has its bar.
+  const auto heads = picture({"native", "-m", model, "--kind", "attention", "Ab cd"});
+  CHECK(std::ranges::count_if(heads, [](const test::Element& element) { return element.text == "weight"; }) == 3);
+}
+
+TEST_CASE("cli plot: scores by distance of one head under two schemes differ by what the schemes add") {
+  const std::string& model = test::byte_model();
+  const std::string text = "Some text of thirty-six tokens in all";
+  const auto all =
+      picture({"none", "--against", "alibi:max_bias=8", "-m", model, "--kind", "scores", text, "--head", "0"});
+  const auto named = [&](const std::string& name) {
+    std::vector<std::vector<double>> found;
+    for (const test::Element& element : all)
+      if (element.attributes.contains("data-y") && element.attributes.at("data-name") == name)
+        found.push_back(element.numbers("data-y"));
+    REQUIRE(found.size() == 2);  // scores, weights
+    return found;
+  };
+  const auto none = named("none"), alibi = named("alibi:max_bias=8");
+  REQUIRE(none[0].size() == text.size() - 3);  // as far as four queries see
+  // The first layer's queries and keys are the same under both: ALiBi takes its slope times the distance, and of three
+  // heads the first has 1/16.
+  for (size_t d = 0; d < none[0].size(); ++d)
+    CHECK(none[0][d] - alibi[0][d] == doctest::Approx(static_cast<double>(d) / 16).epsilon(1e-3));
+  double total = 0;
+  for (size_t d = 0; d < none[1].size(); ++d) total += none[1][d] * static_cast<double>(text.size() - d);
+  CHECK(total < static_cast<double>(text.size()));
+  CHECK(total > 0.9 * static_cast<double>(text.size()));  // all but what the farthest weigh
+  CHECK(alibi[1].back() < none[1].back());
+
+  const auto losses = picture(
+      {"none", "--against", "alibi", "-m", model, "--kind", "loss", "-f", test::repository("tests/cli/fixture.h")});
+  CHECK(elements_with(losses, "data-name", "alibi").size() == 1);
+  const test::Outcome idle = run(plot({"alibi", "--against", "none"}));
+  test::check_done(idle);
+  CHECK(idle.err.find("--against") != std::string::npos);
+  test::check_failed(run(plot({"alibi", "--against", "nonsense", "-m", model, "--kind", "scores", "text"})),
+                     {"nonsense"});
+}
+
 TEST_CASE("cli plot: what cannot be drawn says what can") {
   const test::Outcome wrong = run(plot({"alibi", "--kind", "wavelengths"}));
   test::check_failed(wrong, {"slopes"});
-  CHECK(wrong.err.find("slopes, bias, prior, attention, distance, loss") != std::string::npos);
+  CHECK(wrong.err.find("slopes, bias, prior, attention, distance, scores, loss") != std::string::npos);
   test::check_failed(run(plot({"learned"})), {"--example"});
   CHECK(run(plot({"learned"})).err.find("position_embd.weight") != std::string::npos);
   test::check_failed(run(plot({"native"})), {"-m"});

@@ -6,7 +6,6 @@
 #include "base/number_text.h"
 #include "ordinal/error.h"
 #include "study/pictures/curves.h"
-#include "study/pictures/observed.h"
 #include "study/pictures/pictures.h"
 
 namespace ordinal {
@@ -17,10 +16,8 @@ std::shared_ptr<const PositionScheme> scheme_of(const PictureInput& input) {
 }
 
 int64_t shown(const PictureInput& input, const PositionScheme& scheme, int64_t most) {
-  return input.positions.value_or(std::min(most, scheme.max_positions()));
+  return std::min(distances_shown(input, most), input.positions ? *input.positions : scheme.max_positions());
 }
-
-std::string head_name(int64_t head) { return "head " + std::to_string(head); }
 
 // One line per head; heads past the eighth, whose colours come again, are dashed.
 template <class Curve>
@@ -33,31 +30,6 @@ std::vector<Series> lines_by_head(const PictureInput& input, int64_t distances, 
                      .dashed = (head / 8) % 2 == 1,
                      .colour = static_cast<int>(head % 8)});
   return lines;
-}
-
-// The first of the text, as many as are asked for.
-std::span<const TokenId> tokens_shown(const PictureInput& input, int64_t most) {
-  return std::span(input.ids).first(std::min<size_t>(input.positions.value_or(most), input.ids.size()));
-}
-
-HeatMap map_of(const Grid& grid, int64_t head, std::string value_title) {
-  return {.x = {.title = "key position"},
-          .y = {.title = "query position"},
-          .rows = grid.rows,
-          .cols = grid.cols,
-          .values = grid.values,
-          .row_key = "query",
-          .value_title = std::move(value_title),
-          .square = true,
-          .key = "head-" + std::to_string(head)};
-}
-
-// Panels for several heads in a figure of a width that a phone can still show.
-void arrange_heads(Figure& figure, double single_height, double height) {
-  const size_t count = figure.panels.size();
-  figure.columns = count == 1 ? 1 : count <= 4 ? 2 : 3;
-  figure.width = count > 4 ? 760 : 640;
-  figure.panel_height = count == 1 ? single_height : height;
 }
 
 // ---- rope ----------------------------------------------------------------------------------------------------------
@@ -186,7 +158,7 @@ Figure draw_slopes(const PictureInput& input) {
 Figure draw_buckets(const PictureInput& input) {
   const std::string spec = input.spec.substr(0, input.spec.find(';'));
   const SchemeFacts facts = describe_position_scheme(spec, input.shape);
-  const int64_t count = std::stoll(facts.param("buckets")), distances = input.positions.value_or(160);
+  const int64_t count = std::stoll(facts.param("buckets")), distances = distances_shown(input, 160);
   const std::vector<double> rows = table_row_by_distance(spec, input.shape, count, distances);
   const Series steps{.x = count_from(0, distances), .y = rows, .drawn = Drawn::steps};
   const Chart chart{.x = {.title = "distance (tokens)"}, .y = {.title = "bucket"}, .series = {steps}, .key = "buckets"};
@@ -247,7 +219,7 @@ Figure draw_norms(const PictureInput& input) {
 
 Figure draw_prior(const PictureInput& input) {
   const auto scheme = scheme_of(input);
-  const int64_t positions = shown(input, *scheme, 32);
+  const int64_t positions = input.positions.value_or(std::min<int64_t>(32, scheme->max_positions()));
   std::vector<std::pair<int64_t, Grid>> maps;
   for (const int64_t head : heads_of(input)) {
     Grid map = weights_of_equal_scores(*scheme, input.shape, input.layer, head, positions);
@@ -257,87 +229,18 @@ Figure draw_prior(const PictureInput& input) {
                 .description = "Heat maps of attention weights, query by key, that mask and scheme give equal scores."};
   const bool one = maps.size() == 1;
   for (const auto& [head, map] : maps) {
-    HeatMap panel = map_of(map, head, one ? "weight" : "");
+    HeatMap panel = map_of(map, head, "weight");
     if (!one) panel.title = head_name(head);
     figure.panels.emplace_back(std::move(panel));
   }
-  arrange_heads(figure, 440, maps.size() > 4 ? 220 : 290);
+  arrange_heads(figure, 440, maps.size() > 4 ? 240 : 290);
+  if (maps.size() > 4) figure.width = 860;  // colour bars
   figure.notes = {
       one ? "Query t sees t + 1 keys, each with weight 1/(t + 1): all that a model without positions can tell "
             "order from. The same in every head."
           : "A panel per head; heads like the first are left out. Row t: the weights of query t."};
   if (!one && scheme->facts().param("slopes").empty()) note_example(figure, input, "seeded tables, not trained ones");
   return figure;
-}
-
-Figure draw_attention(const PictureInput& input) {
-  const std::vector<int64_t> heads = heads_of(input);
-  const std::span<const TokenId> ids = tokens_shown(input, 48);
-  const auto tokens = static_cast<int64_t>(ids.size());
-  const std::vector<Grid> maps = attention_maps(input.model, input.session, ids, input.layer);
-  Figure figure{.title = "Attention in layer " + std::to_string(input.layer) + " under " + input.spec,
-                .description = "Heat maps of attention weights on a text, query by key, a panel per head."};
-  // Early queries have few keys to choose from; they would leave the others pale.
-  double full = 0.1;
-  for (const int64_t head : heads)
-    for (int64_t i = std::min<int64_t>(4, tokens - 1); i < tokens; ++i)
-      full = std::max(full, std::ranges::max(maps[head][i]));
-  for (const int64_t head : heads) {
-    HeatMap panel = map_of(maps[head], head, heads.size() == 1 ? "weight" : "");
-    panel.title = head_name(head);
-    panel.most = full;
-    figure.panels.emplace_back(std::move(panel));
-  }
-  arrange_heads(figure, 440, heads.size() > 4 ? 230 : 300);
-  figure.notes = {std::to_string(tokens) + " tokens. Full colour is a weight of " + fixed(full, 2) +
-                  " or more; each row sums to 1."};
-  if (ids.size() < input.ids.size())
-    figure.notes.push_back("The first " + std::to_string(tokens) + " of " + std::to_string(input.ids.size()) +
-                           " tokens.");
-  return figure;
-}
-
-Figure draw_distances(const PictureInput& input) {
-  const std::span<const TokenId> ids = tokens_shown(input, 1024);
-  const std::vector<int64_t> heads = heads_of(input);
-  const std::vector<Grid> maps = attention_maps(input.model, input.session, ids, input.layer);
-  Figure figure{.title = "How far attention reaches in layer " + std::to_string(input.layer) + " under " + input.spec,
-                .description =
-                    "Bar charts, a panel per head: the share of attention weight by distance, in stretches "
-                    "that double."};
-  for (const int64_t head : heads) {
-    const DistanceShares found = shares_by_distance(maps[head]);
-    std::vector<std::string> labels;
-    for (const int64_t first : found.first) labels.push_back(std::to_string(first) + (first > 1 ? "+" : ""));
-    Chart chart = bar_chart(head_name(head) + ": mean " + fixed(found.mean_distance, 1), "distance (tokens)",
-                            "share of weight", std::move(labels), found.shares);
-    chart.y.from = 0;
-    chart.y.to = 1;
-    chart.key = "head-" + std::to_string(head);
-    figure.panels.emplace_back(std::move(chart));
-  }
-  arrange_heads(figure, 320, 210);
-  figure.notes = {std::to_string(ids.size()) + " tokens; over all queries. \"8+\" is distances 8 to 15."};
-  return figure;
-}
-
-Figure draw_loss(const PictureInput& input) {
-  const int64_t window = input.session.capacity;
-  const LossCurve curve = loss_by_position(input.model, input.session, input.ids, window, 64, input.progress);
-  const Series line{.x = curve.position, .y = curve.mean, .low = curve.low, .high = curve.high};
-  const auto length = static_cast<double>(input.shape.trained_length);
-  const Chart chart{.x = {.title = "position (tokens)"},
-                    .y = {.title = "loss (nats per token)"},
-                    .series = {line},
-                    .markers = {{.at = length, .label = "trained length " + fixed(length, 0)}},
-                    .key = "loss"};
-  return {.title = "Loss by position under " + input.spec,
-          .description =
-              "Line chart of the mean loss of the next token by the position it is read from, with a band of "
-              "one standard error.",
-          .panels = {chart},
-          .notes = {std::to_string(curve.windows) + (curve.windows == 1 ? " window of " : " windows of ") +
-                    std::to_string(window) + " tokens; means of stretches, with one standard error."}};
 }
 
 }  // namespace ordinal

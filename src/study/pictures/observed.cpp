@@ -34,6 +34,47 @@ std::vector<Grid> attention_maps(const std::shared_ptr<const Model>& model, Sess
   return maps;
 }
 
+std::vector<ScoresByDistance> scores_by_distance(const std::shared_ptr<const Model>& model, SessionOptions options,
+                                                 std::span<const TokenId> ids, int64_t layer) {
+  constexpr size_t kFewest = 4;
+  struct Sums {
+    std::vector<double> count, score, squares, weight;
+  };
+  const size_t tokens = ids.size();
+  const std::vector<double> zeros(tokens, 0.0);
+  std::vector<Sums> sums(model->config().n_heads, Sums{zeros, zeros, zeros, zeros});
+  // Of one head one row comes after the other only on one thread.
+  options.n_threads = 1;
+  options.observer = [&](const Observed& seen) {
+    const bool scores = seen.name == "scores";
+    if (seen.layer != layer || (!scores && seen.name != "weights")) return;
+    const std::span<const float> row = seen.rows[0];
+    Sums& head = sums[seen.head];
+    for (size_t j = 0; j < row.size(); ++j) {
+      const size_t distance = row.size() - 1 - j;
+      const auto value = static_cast<double>(row[j]);
+      if (!scores) {
+        head.weight[distance] += value;
+      } else if (std::isfinite(value)) {  // a key that the scheme hides has none
+        head.count[distance] += 1;
+        head.score[distance] += value;
+        head.squares[distance] += value * value;
+      }
+    }
+  };
+  Session session(model, options);
+  session.evaluate(ids);
+  std::vector<ScoresByDistance> found(sums.size());
+  for (size_t h = 0; h < sums.size(); ++h)
+    for (size_t d = 0; d + kFewest <= tokens; ++d) {
+      const double count = sums[h].count[d], mean = sums[h].score[d] / count;
+      found[h].score.push_back(mean);  // not finite where no query sees a key
+      found[h].deviation.push_back(std::sqrt(std::max(0.0, sums[h].squares[d] / count - mean * mean)));
+      found[h].weight.push_back(sums[h].weight[d] / static_cast<double>(tokens - d));
+    }
+  return found;
+}
+
 DistanceShares shares_by_distance(const Grid& attention) {
   DistanceShares result;
   for (int64_t first = 0; first < attention.rows; first = first == 0 ? 1 : 2 * first) result.first.push_back(first);

@@ -25,6 +25,14 @@ struct DistanceShares {
 };
 DistanceShares shares_by_distance(const Grid& attention);
 
+// What a head's scores and weights are at each distance, over the queries that see so far: before softmax the mean and
+// the deviation, after it the mean. As far as four queries see.
+struct ScoresByDistance {
+  std::vector<double> score, deviation, weight;
+};
+std::vector<ScoresByDistance> scores_by_distance(const std::shared_ptr<const Model>& model, SessionOptions options,
+                                                 std::span<const TokenId> ids, int64_t layer);
+
 // -log p of the next token by the position it is read from, over windows of the text.
 struct LossCurve {
   std::vector<double> position, mean, low, high;  // middle of each stretch; the mean and one standard error around it

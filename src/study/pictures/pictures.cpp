@@ -15,25 +15,27 @@ namespace {
 constexpr std::string_view kEmbedding = " @embedding -index -normalized ";
 
 constexpr Picture kPictures[] = {
-    {"places", " +with ", "the distance at which modifiers let a query see its keys", false, draw_places},
-    {"heatmap", " @embedding ", "what is added to the embedding, a row of cells per dimension", false, draw_heat_map},
-    {"waveforms", kEmbedding, "the first dimensions along the positions", false, draw_waveforms},
-    {"wavelengths", " rope ", "how far each pair of channels turns, plain and under every scaling", false,
+    {"places", " +with ", "the distance at which modifiers let a query see its keys", false, false, draw_places},
+    {"heatmap", " @embedding ", "what is added to the embedding, a row of cells per dimension", false, false,
+     draw_heat_map},
+    {"waveforms", kEmbedding, "the first dimensions along the positions", false, false, draw_waveforms},
+    {"wavelengths", " rope ", "how far each pair of channels turns, plain and under every scaling", false, false,
      draw_wavelengths},
-    {"slopes", " alibi ", "the slope of each head", false, draw_slopes},
-    {"buckets", " t5_bias ", "which bucket a distance falls into", false, draw_buckets},
-    {"bias", " @scores -shaw -cope ", "what is added to a score, by distance and head", false, draw_bias},
-    {"norms", " shaw xl cope ", "the length of the vector of each distance", false, draw_norms},
-    {"prior", " none @scores -shaw -cope ", "attention weights where all keys are alike", false, draw_prior},
+    {"slopes", " alibi ", "the slope of each head", false, false, draw_slopes},
+    {"buckets", " t5_bias ", "which bucket a distance falls into", false, false, draw_buckets},
+    {"bias", " @scores -shaw -cope ", "what is added to a score, by distance and head", false, false, draw_bias},
+    {"norms", " shaw xl cope ", "the length of the vector of each distance", false, false, draw_norms},
+    {"prior", " none @scores -shaw -cope ", "attention weights where all keys are alike", false, false, draw_prior},
     {"similarity", " @embedding @q -index -normalized -xl ",
-     "how alike two positions are, by distance, and where it rises", false, draw_similarity},
-    {"circle", " sinusoidal rope ", "the motion of one pair of channels", false, draw_circle},
-    {"counter", " sinusoidal ", "the signs of the sines beside a binary counter", false, draw_counter},
-    {"orthogonality", kEmbedding, "angles between positions and random words", false, draw_orthogonality},
-    {"pca", kEmbedding, "the first principal components", false, draw_components},
-    {"attention", "*", "attention weights on a text, per head", true, draw_attention},
-    {"distance", "*", "how far attention reaches on a text, per head", true, draw_distances},
-    {"loss", "*", "loss by position on a text", true, draw_loss},
+     "how alike two positions are, by distance, and where it rises", false, false, draw_similarity},
+    {"circle", " sinusoidal rope ", "the motion of one pair of channels", false, false, draw_circle},
+    {"counter", " sinusoidal ", "the signs of the sines beside a binary counter", false, false, draw_counter},
+    {"orthogonality", kEmbedding, "angles between positions and random words", false, false, draw_orthogonality},
+    {"pca", kEmbedding, "the first principal components", false, false, draw_components},
+    {"attention", "*", "attention weights on a text, per head", true, false, draw_attention},
+    {"distance", "*", "how far attention reaches on a text, per head", true, false, draw_distances},
+    {"scores", "*", "a head's scores and weights by distance on a text, also of two schemes", true, true, draw_scores},
+    {"loss", "*", "loss by position on a text, also of two schemes", true, true, draw_loss},
 };
 
 // Whether a modifier of the spec's first scheme gives keys other places.
@@ -99,10 +101,40 @@ std::vector<int64_t> heads_of(const PictureInput& input) {
   return heads;
 }
 
+int64_t distances_shown(const PictureInput& input, int64_t most) {
+  constexpr int64_t kMost = 2048;  // more than a picture has points
+  return input.positions.value_or(input.model ? std::min(kMost, input.shape.trained_length) : most);
+}
+
+std::span<const TokenId> tokens_shown(const PictureInput& input, int64_t most) {
+  return std::span(input.ids).first(std::min<size_t>(input.positions.value_or(most), input.ids.size()));
+}
+
+std::string head_name(int64_t head) { return "head " + std::to_string(head); }
+
+void arrange_heads(Figure& figure, double single_height, double height) {
+  const size_t count = figure.panels.size();
+  figure.columns = count == 1 ? 1 : count <= 4 ? 2 : 3;
+  figure.width = count > 4 ? 760 : 640;
+  figure.panel_height = count == 1 ? single_height : height;
+}
+
 std::vector<double> count_from(double first, int64_t count) {
   std::vector<double> numbers(count);
   std::iota(numbers.begin(), numbers.end(), first);
   return numbers;
+}
+
+HeatMap map_of(const Grid& grid, int64_t head, std::string value_title) {
+  return {.x = {.title = "key position"},
+          .y = {.title = "query position"},
+          .rows = grid.rows,
+          .cols = grid.cols,
+          .values = grid.values,
+          .row_key = "query",
+          .value_title = std::move(value_title),
+          .square = true,
+          .key = "head-" + std::to_string(head)};
 }
 
 Figure draw_picture(const Picture& picture, const PictureInput& input) {

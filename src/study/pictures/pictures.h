@@ -12,6 +12,7 @@
 #include "ordinal/model.h"
 #include "ordinal/session.h"
 #include "results/figure.h"
+#include "study/pictures/curves.h"
 #include "study/scoring.h"
 
 namespace ordinal {
@@ -28,6 +29,8 @@ struct PictureInput {
   std::optional<int64_t> head;  // all of them
   SessionOptions session = {};  // for pictures of a text
   std::vector<TokenId> ids = {};
+  std::vector<std::string> pieces = {};  // what the ids say, as labels; may be empty
+  std::string against = {};              // a second scheme beside the first, "" for none
   OnProgress progress = {};
 };
 
@@ -38,6 +41,7 @@ struct Picture {
   std::string_view schemes;
   std::string_view summary;
   bool needs_text;  // and so a model
+  bool takes_two;   // schemes, to be drawn beside each other
   Figure (*draw)(const PictureInput& input);
 };
 
@@ -73,10 +77,18 @@ Figure draw_prior(const PictureInput& input);
 Figure draw_attention(const PictureInput& input);
 Figure draw_distances(const PictureInput& input);
 Figure draw_loss(const PictureInput& input);
+Figure draw_scores(const PictureInput& input);
 
 // Shared by them.
-std::vector<int64_t> heads_of(const PictureInput& input);     // the one asked for, or all
-std::vector<double> count_from(double first, int64_t count);  // first, first + 1, ...
+std::vector<int64_t> heads_of(const PictureInput& input);  // the one asked for, or all
+// How many tokens or distances a picture shows: what was asked for, else `most`, or with a model its trained length.
+int64_t distances_shown(const PictureInput& input, int64_t most);
+std::span<const TokenId> tokens_shown(const PictureInput& input, int64_t most);  // the first of the text
+// Panels for several heads in a figure of a width that a phone can still show.
+void arrange_heads(Figure& figure, double single_height, double height);
+std::string head_name(int64_t head);
+HeatMap map_of(const Grid& grid, int64_t head, std::string value_title);  // of weights, query by key
+std::vector<double> count_from(double first, int64_t count);              // first, first + 1, ...
 void note_example(Figure& figure, const PictureInput& input, const std::string& what);
 
 // A chart with a bar for each label.
