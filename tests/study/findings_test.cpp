@@ -206,6 +206,31 @@ TEST_CASE("findings: the words follow the question, and no verdict falls on a sw
   CHECK(taken[1].position == "rope;layers=1:none");
 }
 
+TEST_CASE("findings: the first, which is the page's title, answers what was asked") {
+  const auto title = [](const std::vector<MadeUpScheme>& schemes) {
+    const Finding first = findings_of(made_up_comparison(schemes)).front();
+    CHECK(!first.detail);
+    return first;
+  };
+  const MadeUpScheme sines{"sinusoidal", Question::swap, Standing::untrained, 5.8, 6.0};
+  const MadeUpScheme none{"none", Question::swap, Standing::untrained, 4.1, 4.2};
+  const MadeUpScheme yarn{"rope:scaling=yarn,factor=4", Question::extension, Standing::untrained, 3.45, 3.5};
+  const MadeUpScheme taken{"rope;layers=0:none", Question::ablation, Standing::untrained, 3.9, 5};
+  const MadeUpScheme other{"rope;layers=1:none", Question::ablation, Standing::untrained, 3.5, 5};
+  // One swap, several, an extension, an ablation, a joint model.
+  const Finding one = title({kOnlyRope, sines});
+  CHECK(says(one, "sinusoidal, on weights that never saw it, loses 2.400 nats"));
+  CHECK(says(one, "no verdict on it"));
+  CHECK(says(title({kOnlyRope, sines, none}), "Of the 2 schemes that these weights never saw, none costs least"));
+  CHECK(says(title({kOnlyRope, yarn}), "rope:scaling=yarn,factor=4 reads best of all that ran"));
+  CHECK(says(title({kOnlyRope, taken, other}), "Taking positions away costs most with rope;layers=0:none"));
+  CHECK(says(title({kRope, kAlibi, kNone}), "Trained under 3 schemes at once, these weights read best under rope"));
+  CHECK(says(title({kOnlyRope}), "Under rope, which they were trained with"));
+  Compared random = made_up_comparison({kOnlyRope, sines});
+  random.unigram_nll = 3;
+  CHECK(says(findings_of(random).front(), "worse than the text's own token frequencies"));
+}
+
 TEST_CASE("findings: every scheme but the reference has one, as numbers; single schemes come last") {
   const MadeUpScheme sines{"sinusoidal", Question::swap, Standing::untrained, 5.8, 6.0};
   const Compared result = made_up_comparison({kRope, kAlibi, kNone, kLearned, sines});

@@ -212,14 +212,27 @@ std::vector<Finding> findings_of(const Compared& result) {
   const bool is_misstated = add_misstated(result, findings), further = asked(Question::extension);
   add_ablation(result, findings);
   if (further) add_past_findings(result, findings);
+  // Weights of one scheme under another: what that does is what was asked.
+  const bool only_swaps = result.trained_positions.size() < 2 && !further && !asked(Question::ablation);
   if (!is_misstated) {
+    if (only_swaps) add_nearest(result, findings);
     add_trained(result, findings);
-    add_nearest(result, findings);
+    if (!only_swaps) add_nearest(result, findings);
   }
   if (!further) add_past_findings(result, findings);
   add_order_findings(result, findings);
   add_recall(result, findings);
   add_each_scheme(result, findings);
+  // A single swap is no ranking: what is said of the scheme itself is the title.
+  const auto is_swap = [&](const Finding& found) {
+    return found.kind == "scheme" && found.length == result.matrix_length && found.delta &&
+           scheme_of(result, found.position).question == Question::swap;
+  };
+  if (only_swaps && !is_misstated && std::ranges::count_if(findings, is_swap) == 1) {
+    const auto swap = std::ranges::find_if(findings, is_swap);
+    swap->detail = false;
+    std::rotate(findings.begin(), swap, swap + 1);
+  }
   std::ranges::stable_partition(findings, [](const Finding& found) { return !found.detail; });
   return findings;
 }
