@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/words.h"
-#include "format/checksum.h"
+#include "cli/weights_checksum.h"
 #include "ordinal/error.h"
 
 namespace ordinal::cli {
@@ -178,16 +178,6 @@ Written parse_result(const TextLine& line, const std::string& name) {
   return written;
 }
 
-// One checksum for all tensors, of those that the file records.
-std::string weights_of(const ModelFile& file) {
-  Checksum all;
-  for (const TensorView& tensor : file.tensors()) {
-    const std::string own = std::string(tensor.name) + '=' + file.recorded_checksum(tensor.name) + '\n';
-    all.add(std::as_bytes(std::span(own)));
-  }
-  return checksum_text(all.value());
-}
-
 // Names the first setting that differs.
 template <class Refuse>
 void same_settings(const std::string& expected, const std::string& found, const Refuse& refuse) {
@@ -240,7 +230,7 @@ void BatchInput::seed_from(uint64_t seed) {
 
 BatchInput parse_batch(std::string_view text, std::string name, const GenerateCommand& command,
                        const OpenedModel& opened, const Session& session) {
-  BatchInput input{std::move(name), session.capacity(), weights_of(opened.model->file()), {}, {}};
+  BatchInput input{std::move(name), session.capacity(), weights_checksum(opened.model->file()), {}, {}};
   TextLines lines(text);
   while (const std::optional<TextLine> line = lines.next()) {
     if (line->text.find_first_not_of(" \t\r") == std::string_view::npos) continue;

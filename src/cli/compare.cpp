@@ -1,12 +1,15 @@
 // compare.cpp: `ordinal compare`.
 #include "study/compare/compare.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "cli/texts.h"
+#include "cli/weights_checksum.h"
 #include "ordinal/error.h"
 #include "position/scheme.h"
 #include "report/compared_html.h"
@@ -49,16 +52,33 @@ std::string duration_text(double seconds) {
   return report::fixed(seconds / 3600, 1) + " hours";
 }
 
-// As it can be typed again.
-std::string command_line(Arguments arguments) {
-  std::string line = "ordinal compare";
-  for (const std::string& argument : arguments) {
+// As it can be typed again; with `base_names` files are without the folders of whoever typed it.
+std::string command_line(Arguments arguments, bool base_names) {
+  static constexpr std::array<std::string_view, 9> kOfFiles = {"--vocab", "-m",     "--model", "-f",         "--file",
+                                                               "--html",  "--json", "--csv",   "--per-token"};
+  std::string line = "ordinal compare", before;
+  for (std::string argument : arguments) {
+    const size_t value = argument.starts_with("--") ? argument.find('=') + 1 : 0;  // --html=page.html
+    const std::string name = value > 0 ? argument.substr(0, value - 1) : before;
+    before = argument;
+    if (base_names && std::ranges::find(kOfFiles, name) != kOfFiles.end()) {
+      while (argument.size() > 1 && argument.ends_with('/')) argument.pop_back();  // a folder
+      argument.erase(value, std::max(value, argument.find_last_of('/') + 1) - value);
+    }
     const bool plain = !argument.empty() && argument.find_first_of(" \t\n'\"\\$&|;<>()*?#`!") == std::string::npos;
     std::string quoted;
     for (const char c : argument) quoted += c == '\'' ? "'\\''" : std::string(1, c);
     line += plain ? " " + argument : " '" + quoted + "'";
   }
   return line;
+}
+
+// Today, as 2026-12-01.
+std::string date_text() {
+  const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
+  const auto two = [](unsigned n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+  return std::to_string(static_cast<int>(day.year())) + "-" + two(static_cast<unsigned>(day.month())) + "-" +
+         two(static_cast<unsigned>(day.day()));
 }
 
 // Each scheme's own picture, in this model's numbers; none for those that are of a text.
@@ -157,7 +177,10 @@ int run_compare(Arguments arguments) {
     result.prompt_pieces.push_back(opened.tokenizer->decode_next(previous, id, true));
     previous = id;
   }
-  result.command = command_line(arguments);
+  result.command = command_line(arguments, false);
+  result.command_shown = command_line(arguments, true);
+  result.checksum = weights_checksum(opened.model->file());
+  result.date = date_text();
   result.version = kVersion;
   result.findings = findings_of(result);
   for (const Finding& found : result.findings) result.headlines.push_back(found.text);

@@ -42,14 +42,23 @@ std::string header(const Compared& result) {
          grouped(result.parameters) + " parameters · trained at " +
          page::count(result.trained_length, "token", "tokens") + " · scored on <span class=\"spec\">" +
          page::html(page::text_names(result)) + "</span></p>\n";
-  std::string first, rest;
-  constexpr size_t kFirst = 3;  // below the title; the charts come next
-  for (size_t i = 1; i < result.findings.size(); ++i)
-    (i > kFirst || result.findings[i].detail ? rest : first) +=
-        "<li>" + page::html(result.findings[i].text) + "</li>\n";
-  if (!first.empty()) out += "<ul class=\"headlines\">\n" + first + "</ul>\n";
-  if (!rest.empty()) out += page::details("More findings", "<ul class=\"findings\">\n" + rest + "</ul>\n");
   return out + "</header>\n";
+}
+
+// What else was found; the first is the title.
+std::string more_findings(const Compared& result) {
+  std::string first, rest;
+  for (size_t i = 1; i < result.findings.size(); ++i)
+    (result.findings[i].detail ? rest : first) += "<li>" + page::html(result.findings[i].text) + "</li>\n";
+  if (first.empty() && rest.empty()) return page::paragraph("nothing", "Nothing else.");
+  return (first.empty() ? "" : "<ul class=\"headlines\">\n" + first + "</ul>\n") +
+         (rest.empty() ? "" : page::details("Scheme by scheme", "<ul class=\"findings\">\n" + rest + "</ul>\n"));
+}
+
+std::string section_html(const Section& section) {
+  const std::string id(section.id), title(section.title);
+  return "<section id=\"" + id + "\" aria-labelledby=\"" + id + "-title\">\n<h2 id=\"" + id + "-title\">" + title +
+         "</h2>\n" + section.inside + "</section>\n";
 }
 
 }  // namespace
@@ -58,26 +67,28 @@ std::string to_html(const Compared& result, std::span<const SchemePicture> pictu
   const std::vector<Section> sections = {
       {"where", "Where in the window", page::difference_by_position(result)},
       {"summary", "Schemes by perplexity", page::summary_tables(result)},
-      {"standing", "What may be said", page::standings(result)},
+      {"findings", "What else was found", more_findings(result)},
+      {"sample", "Past the trained length, in words", page::samples(result)},
       {"length", "Loss by length", page::loss_by_length(result)},
       {"difference", "Difference to the reference", page::differences(result)},
       {"position", "Loss by position", page::loss_by_position(result)},
       {"agreement", "Agreement", page::agreement(result)},
       {"order", "Order", page::order_sensitivity(result)},
       {"distance", "Attention distance", page::attention_distance(result)},
-      {"attention", "Attention maps", page::attention_maps(result)},
+      {"attention", "Attention differences", page::attention_maps(result)},
       {"recall", "Recall", page::recall(result)},
       {"continuation", "Continuation", page::continuations(result)},
       {"cost", "Memory and speed", page::costs(result)},
+      {"standing", "The schemes", page::standings(result)},
       {"pictures", "Pictures of the schemes", pictures_section(result, pictures)},
-      {"settings", "Settings", page::settings(result)},
+      {"settings", "How it was measured", page::settings(result)},
   };
-  std::string nav = "<nav aria-label=\"Contents\"><ul>\n", body;
-  for (const Section& section : sections) {
-    const std::string id(section.id), title(section.title);
-    nav += "<li><a href=\"#" + id + "\">" + title + "</a></li>\n";
-    body += "<section id=\"" + id + "\" aria-labelledby=\"" + id + "-title\">\n<h2 id=\"" + id + "-title\">" + title +
-            "</h2>\n" + section.inside + "</section>\n";
+  // The answer comes first, then the list of contents.
+  constexpr size_t kAnswer = 2;
+  std::string nav = "<nav aria-label=\"Contents\"><ul>\n", answer, body;
+  for (size_t i = 0; i < sections.size(); ++i) {
+    (i < kAnswer ? answer : body) += section_html(sections[i]);
+    nav += "<li><a href=\"#" + std::string(sections[i].id) + "\">" + std::string(sections[i].title) + "</a></li>\n";
   }
   nav += "</ul></nav>\n";
   // The policy lets the page load nothing, whatever a name in it may say.
@@ -87,8 +98,8 @@ std::string to_html(const Compared& result, std::span<const SchemePicture> pictu
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
          "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" +
          page::html(title_of(result)) + "</title>\n<style>\n" + draw::svg_style() + "\n" + page::style() +
-         "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">To the content</a>\n" + header(result) + nav +
-         "<main id=\"main\" tabindex=\"-1\">\n" + body + "</main>\n<footer><p>Made by ordinal " +
+         "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">To the content</a>\n" + header(result) +
+         "<main id=\"main\" tabindex=\"-1\">\n" + answer + nav + body + "</main>\n<footer><p>Made by ordinal " +
          page::html(result.version) + ".</p></footer>\n</body>\n</html>\n";
 }
 

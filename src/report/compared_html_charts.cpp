@@ -1,7 +1,6 @@
 // compared_html_charts.cpp: the charts of lines and dots on the page of a comparison.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <set>
 
@@ -57,7 +56,9 @@ void add_by_row(Chart& chart, const std::string& name, int colour, const std::ve
 
 // The same numbers at the same height in neighbouring charts.
 void share_y(std::vector<Panel>& panels) {
-  draw::Range range(false);
+  if (panels.empty()) return;
+  const bool logarithmic = std::get<Chart>(panels.front()).y.logarithmic;
+  draw::Range range(logarithmic);
   for (const Panel& panel : panels) {
     const auto& chart = std::get<Chart>(panel);
     for (const Series& series : chart.series)
@@ -66,49 +67,23 @@ void share_y(std::vector<Panel>& panels) {
       if (marker.horizontal) range.add(marker.at);
   }
   auto [from, to] = range.ends();
-  draw::widen_to_ticks(from, to, 5);
+  if (logarithmic)
+    from /= 1.08, to *= 1.08;
+  else
+    draw::widen_to_ticks(from, to, 5);
   for (Panel& panel : panels) std::get<Chart>(panel).y.from = from, std::get<Chart>(panel).y.to = to;
+}
+
+// Whether anything ran that hardly does better than the frequencies of tokens; far below, their line says nothing.
+bool near_frequencies(const Compared& result) {
+  constexpr double kNear = 0.7;  // nats: half of a perplexity
+  return result.unigram_nll > 0 && std::ranges::any_of(result.rows, [&](const ComparedRow& row) {
+           return row.refused.empty() && row.nll > result.unigram_nll - kNear;
+         });
 }
 
 bool is_untrained(const Compared& result, size_t scheme) {
   return result.schemes[scheme].standing == Standing::untrained;
-}
-
-// Differences to the reference at one length: schemes down, a dot for each, its interval as a bar through it.
-Chart forest(const Compared& result, int64_t length, const std::string& protocol) {
-  std::vector<const ComparedRow*> rows;
-  for (const ComparedRow& row : result.rows)
-    if (row.length == length && (row.protocol == protocol || (row.protocol == kRecent && protocol == kWhole)) &&
-        row.refused.empty() && row.delta_nll && std::isfinite(*row.delta_nll))
-      rows.push_back(&row);
-  std::ranges::stable_sort(rows, {}, [](const ComparedRow* row) { return *row->delta_nll; });
-  Chart chart{.title = count(length, "token", "tokens"), .x = {.title = "difference (nats)"}};
-  chart.markers = {{.at = 0, .label = ""}};
-  for (const ComparedRow* row : rows) {
-    const auto y = static_cast<double>(chart.y.labels.size());
-    const int colour = std::max(0, scheme_index(result, row->position));
-    chart.y.labels.push_back(short_name(result, row->position) + (row->protocol == kRecent ? ", last tokens" : ""));
-    if (row->delta_low && row->delta_high)
-      chart.series.push_back({.x = {*row->delta_low, *row->delta_high}, .y = {y, y}, .colour = colour});
-    chart.series.push_back(
-        {.name = row->position, .x = {*row->delta_nll}, .y = {y}, .drawn = Drawn::dots, .colour = colour});
-  }
-  const auto n = static_cast<double>(rows.size());
-  chart.y.from = n - 0.5, chart.y.to = -0.5;  // the first at the top
-  return chart;
-}
-
-// One axis for all lengths.
-void share_x(std::vector<Panel>& panels) {
-  draw::Range range(false);
-  range.add(0);
-  for (const Panel& panel : panels)
-    for (const Series& series : std::get<Chart>(panel).series)
-      for (const double x : series.x) range.add(x);
-  const auto [least, greatest] = range.ends();
-  const double room = (greatest - least) / 20;
-  for (Panel& panel : panels)
-    std::get<Chart>(panel).x.from = least - room, std::get<Chart>(panel).x.to = greatest + room;
 }
 
 // One chart for each length: the loss at each place of the window.
@@ -141,29 +116,6 @@ std::vector<Panel> position_panels(const Compared& result, bool trained_only) {
   return panels;
 }
 
-// Names at the ends of lines, moved up where they would lie on each other. A line of one point is drawn as nothing.
-void name_ends(const Compared& result, Chart& chart) {
-  draw::Range range(false);
-  std::vector<std::pair<double, const Series*>> ends;
-  for (const Series& series : chart.series) {
-    if (series.x.empty() || !std::isfinite(series.y.back())) continue;
-    ends.emplace_back(series.y.back(), &series);
-    for (const auto* values : {&series.low, &series.high})
-      for (const double value : *values) range.add(value);
-  }
-  std::ranges::sort(ends, {}, &std::pair<double, const Series*>::first);
-  const auto [least, greatest] = range.ends();
-  const double gap = (greatest - least) / 18;
-  double last = -std::numeric_limits<double>::infinity();
-  std::vector<Series> names;
-  for (const auto& [y, series] : ends) {
-    last = std::max(y, last + gap);
-    names.push_back(
-        {.x = {series->x.back()}, .y = {last}, .colour = series->colour, .labels = {short_name(result, series->name)}});
-  }
-  std::ranges::move(names, std::back_inserter(chart.series));
-}
-
 // A number hidden in the text: depth by length, a map for each scheme.
 std::string passkey_maps(const Compared& result) {
   std::set<int64_t> lengths;
@@ -172,7 +124,7 @@ std::string passkey_maps(const Compared& result) {
   if (lengths.empty()) return "";
   Drawing drawing{.key = "passkey", .label = "Pass key by depth and length", .width = 300, .height = 240, .columns = 3};
   for (const ComparedScheme& scheme : result.schemes) {
-    HeatMap map{.title = short_name(result, scheme.position),
+    HeatMap map{.title = short_name(scheme.position),
                 .x = {.title = "window (tokens)"},
                 .y = {.title = "depth (%)"},
                 .most = 200,
@@ -208,7 +160,7 @@ std::string loss_by_length(const Compared& result) {
   for (const std::string& protocol : protocols_of(result)) {
     Chart chart{.title = protocol_title(protocol),
                 .x = length_axis(lengths),
-                .y = {.title = "loss (nats per token)"},
+                .y = {.title = "perplexity", .logarithmic = true},
                 .markers = trained_marker(result, lengths)};
     for (size_t s = 0; s < result.schemes.size(); ++s) {
       std::vector<double> x, y;
@@ -216,50 +168,26 @@ std::string loss_by_length(const Compared& result) {
       for (size_t i = 0; i < lengths.size(); ++i) {
         const ComparedRow* row = find_row(result, result.schemes[s].position, lengths[i], protocol);
         x.push_back(static_cast<double>(i));
-        y.push_back(row != nullptr && row->refused.empty() ? row->nll : kNan);
+        y.push_back(row != nullptr && row->refused.empty() ? row->ppl : kNan);
         trained.push_back(row != nullptr && row->is_trained());
       }
       add_by_row(chart, result.schemes[s].position, static_cast<int>(s), x, y, trained);
     }
     if (chart.series.empty()) continue;
-    if (result.unigram_nll > 0)
-      chart.markers.push_back({.at = result.unigram_nll, .label = "unigram floor", .horizontal = true});
+    if (near_frequencies(result))
+      chart.markers.push_back({.at = std::exp(result.unigram_nll), .label = "token frequencies", .horizontal = true});
     drawing.panels.emplace_back(std::move(chart));
   }
   if (drawing.panels.empty()) return paragraph("nothing", "No scheme ran, so there is no loss to draw.");
   share_y(drawing.panels);
   drawing.caption =
-      "Lower is better. Solid: trained, jointly or exact; dashed: untrained. Above the unigram floor a scheme predicts "
-      "worse than the frequencies of this text&#x2019;s own tokens would.";
+      "Lower is better; the axis is logarithmic. Solid: trained, jointly or exact; dashed: positions that "
+      "the weights never saw.";
+  if (near_frequencies(result))
+    drawing.caption +=
+        " Above the line of token frequencies a scheme predicts worse than the frequencies of this text&#x2019;s own "
+        "tokens would.";
   return figure(result, std::move(drawing));
-}
-
-std::string differences(const Compared& result) {
-  std::string out;
-  int figures = 0;
-  for (const std::string& protocol : protocols_of(result)) {
-    Drawing drawing{.key = "differences-" + std::to_string(++figures),
-                    .label = "Difference to the reference, " + protocol_title(protocol),
-                    .width = 380,
-                    .columns = 3,
-                    .legend = false};
-    size_t most = 0;
-    for (const int64_t length : lengths_of(result))
-      if (Chart chart = forest(result, length, protocol); !chart.series.empty()) {
-        most = std::max(most, chart.y.labels.size());
-        drawing.panels.emplace_back(std::move(chart));
-      }
-    if (drawing.panels.empty()) continue;
-    drawing.height = 76 + 22 * static_cast<double>(most);
-    share_x(drawing.panels);
-    out += "<h3>" + html(protocol_title(protocol)) + "</h3>\n" + figure(result, std::move(drawing));
-  }
-  if (out.empty()) return paragraph("nothing", "No scheme ran beside the reference.");
-  return "<p>A dot is the mean difference to " + spec(result.reference) +
-         " on the same tokens, the line through it the 95&nbsp;% interval; to the left of 0 is better. All lengths "
-         "have "
-         "one axis.</p>\n" +
-         out;
 }
 
 std::string loss_by_position(const Compared& result) {
@@ -290,65 +218,8 @@ std::string loss_by_position(const Compared& result) {
                               : out + "<h3>Trained, jointly or exact only</h3>\n" + figure(result, std::move(close));
 }
 
-std::string difference_by_position(const Compared& result) {
-  constexpr size_t kMostLines = 7;
-  Drawing drawing{.key = "difference-by-position",
-                  .label = "Difference to the reference by position in the window",
-                  .width = 560,
-                  .height = 340,
-                  .legend = false};
-  std::vector<int64_t> lengths = lengths_of(result);
-  std::ranges::reverse(lengths);
-  for (const int64_t length : lengths) {
-    if (!drawing.panels.empty() && length > result.trained_length) continue;  // the longest, then the trained one
-    std::vector<const ComparedRow*> rows;
-    for (const ComparedRow& row : result.rows)
-      if (row.length == length && row.protocol == kWhole && !row.delta_by_position.empty()) rows.push_back(&row);
-    // More lines than can be told apart: what the weights know first, then what costs least.
-    std::ranges::stable_sort(rows, {}, [&](const ComparedRow* row) {
-      const int index = scheme_index(result, row->position);
-      const bool known = index >= 0 && result.schemes[static_cast<size_t>(index)].question <= Question::joint;
-      return std::pair(!known, row->nll);
-    });
-    if (rows.size() > kMostLines) rows.resize(kMostLines);
-    if (rows.empty()) continue;
-    const ComparedRow& one = *rows.front();
-    // Room for the names on the right.
-    Chart chart{.title = "windows of " + count(length, "token", "tokens"),
-                .x = {.title = "position in the window", .from = 0, .to = 1.2 * static_cast<double>(length)},
-                .y = {.title = "nats per token, + is worse"}};
-    chart.markers = {
-        {.at = 0, .label = one.against + (one.against_protocol == kRecent ? ", last tokens" : ""), .horizontal = true}};
-    if (result.trained_length > 0 && result.trained_length <= length)
-      chart.markers.push_back({.at = static_cast<double>(result.trained_length), .label = "trained length"});
-    for (const ComparedRow* row : rows) {
-      Series line{.name = row->position, .colour = std::max(0, scheme_index(result, row->position))};
-      for (size_t i = 0; i < row->delta_by_position.size(); ++i) {
-        const Estimate& e = row->delta_by_position[i];
-        line.x.push_back((static_cast<double>(i) + 0.5) * static_cast<double>(row->loss_step));
-        line.y.push_back(e.mean);
-        line.low.push_back(e.low), line.high.push_back(e.high);
-      }
-      chart.series.push_back(std::move(line));
-    }
-    name_ends(result, chart);
-    drawing.panels.emplace_back(std::move(chart));
-    if (drawing.panels.size() > 1) break;
-    if (Chart all = forest(result, length, std::string(kWhole)); !all.series.empty())
-      drawing.panels.emplace_back(std::move(all));
-    if (length <= result.trained_length) break;
-  }
-  if (drawing.panels.empty()) return paragraph("nothing", "No scheme ran beside the reference.");
-  drawing.caption =
-      "Differences on the same tokens, by position in the window and over all of it. The band is the 95&nbsp;% "
-      "interval over windows. A line that leaves 0 at "
-      "the "
-      "trained length shows a scheme that does not reach further.";
-  return figure(result, std::move(drawing));
-}
-
 std::string order_sensitivity(const Compared& result) {
-  Chart chart{.x = {.title = "loss (nats per token)"}};
+  Chart chart{.x = {.title = "loss (nats per token)"}, .legend = false};  // names stand along the axis
   draw::Range range(false);
   std::string rows;
   for (size_t s = 0; s < result.schemes.size(); ++s) {
@@ -357,11 +228,15 @@ std::string order_sensitivity(const Compared& result) {
     const double in_order = scheme.in_order.value_or(kNan), shuffled = scheme.shuffled.value_or(kNan);
     range.add(in_order), range.add(shuffled);
     const auto y = static_cast<double>(chart.y.labels.size());
-    chart.y.labels.push_back(short_name(result, scheme.position));
+    chart.y.labels.push_back(short_name(scheme.position));
     add_line(chart, scheme.position, static_cast<int>(s), {in_order, shuffled}, {y, y}, false, true);
+    std::string interval;
+    if (scheme.order && scheme.order->has_interval())
+      interval = "<span class=\"interval\">" + difference(scheme.order->low, 3) + " to " +
+                 difference(scheme.order->high, 3) + "</span>";
     rows += "<tr>" + scheme_head(result, scheme.position, badge(scheme.standing)) + "<td>" +
             number(scheme.in_order, 3) + "</td><td>" + number(scheme.shuffled, 3) + "</td><td>" +
-            difference(shuffled - in_order, 3) + "</td></tr>\n";
+            difference(shuffled - in_order, 3) + interval + "</td></tr>\n";
   }
   if (rows.empty()) return paragraph("nothing", "Order sensitivity was not measured.");
   const auto [least, greatest] = range.ends();

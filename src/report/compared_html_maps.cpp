@@ -14,9 +14,8 @@ HeatMap matrix_map(const Compared& result, const std::vector<std::vector<double>
   HeatMap map{.title = std::move(title), .x = {.title = "q"}, .y = {.title = "p"}, .with_text = true};
   map.rows = map.cols = static_cast<int64_t>(result.matrix.size());
   for (const std::string& position : result.matrix) {
-    const int index = scheme_index(result, position);
-    map.x.labels.push_back(index < 0 ? escaped(position) : std::to_string(index + 1));
-    map.y.labels.push_back(short_name(result, position));
+    map.x.labels.push_back(short_name(position));
+    map.y.labels.push_back(short_name(position));
   }
   double most = 0;
   for (size_t p = 0; p < result.matrix.size(); ++p)
@@ -33,36 +32,80 @@ HeatMap matrix_map(const Compared& result, const std::vector<std::vector<double>
 std::vector<std::string> token_labels(const Compared& result, size_t tokens) {
   std::vector<std::string> labels;
   for (size_t i = 0; i < tokens; ++i) {
-    std::string label = i < result.prompt_pieces.size() ? escaped(result.prompt_pieces[i]) : std::to_string(i);
+    std::string label = i < result.attention_pieces.size() ? escaped(result.attention_pieces[i]) : std::to_string(i);
     if (label.starts_with(' ')) label.replace(0, 1, "·");
     labels.push_back(std::move(label));
   }
   return labels;
 }
 
-HeatMap attention_map(const Compared& result, const ComparedScheme& scheme, size_t layer) {
-  const std::vector<std::vector<float>>& weights = scheme.attention[layer];
+using Weights = std::vector<std::vector<double>>;  // [query][key]
+
+// What the scheme's attention has more than the base's, mean over the layers from `first` to before `last`.
+Weights difference_of(const ComparedScheme& scheme, const ComparedScheme* base, size_t first, size_t last) {
+  Weights sums;
+  for (size_t layer = first; layer < last; ++layer)
+    for (size_t q = 0; q < scheme.attention[layer].size(); ++q) {
+      if (sums.size() <= q) sums.emplace_back(scheme.attention[layer].size(), 0.0);
+      for (size_t k = 0; k < std::min(scheme.attention[layer][q].size(), sums[q].size()); ++k) {
+        const bool both = base != nullptr && layer < base->attention.size() && q < base->attention[layer].size() &&
+                          k < base->attention[layer][q].size();
+        const double weight = static_cast<double>(scheme.attention[layer][q][k]);
+        sums[q][k] += (weight - (both ? static_cast<double>(base->attention[layer][q][k]) : 0)) /
+                      static_cast<double>(last - first);
+      }
+    }
+  return sums;
+}
+
+double size_of(const Weights& weights) {
+  double sum = 0;
+  for (const std::vector<double>& row : weights)
+    for (const double value : row) sum += std::isfinite(value) ? std::abs(value) : 0;
+  return sum;
+}
+
+HeatMap attention_map(const Compared& result, const Weights& weights, std::string title, std::string value_title) {
   const std::vector<std::string> labels = token_labels(result, weights.size());
-  HeatMap map{.title = short_name(result, scheme.position), .x = {.labels = labels}, .y = {.labels = labels}};
+  HeatMap map{.title = std::move(title), .x = {.labels = labels}, .y = {.labels = labels}};
   map.rows = map.cols = static_cast<int64_t>(weights.size());
-  for (const std::vector<float>& row : weights)
-    for (size_t k = 0; k < weights.size(); ++k)
-      map.values.push_back(k < row.size() ? rounded(static_cast<double>(row[k]), 3) : 0);
-  map.most = 0.5;
+  double most = 0;
+  constexpr size_t kEarly = 4;  // these rows have few keys to choose from and would leave the others pale
+  for (size_t q = 0; q < weights.size(); ++q)
+    for (size_t k = 0; k < weights.size(); ++k) {
+      const double value = k < weights[q].size() ? rounded(weights[q][k], 3) : 0;
+      map.values.push_back(value);
+      if (std::isfinite(value) && (q >= kEarly || weights.size() <= 2 * kEarly)) most = std::max(most, std::abs(value));
+    }
+  map.most = most == 0 ? 1 : most;
+  map.value_title = std::move(value_title);
   map.square = true;
   return map;
 }
 
-std::string layer_figure(const Compared& result, size_t layer) {
-  Drawing drawing{.key = "attention-" + std::to_string(layer + 1),
-                  .label = "Attention in layer " + std::to_string(layer + 1),
-                  .width = 290,
-                  .height = 250,
-                  .columns = 4,
+// Of all layers together, and of the layer that differs most.
+std::string attention_figure(const Compared& result, const ComparedScheme& scheme, const ComparedScheme* base,
+                             size_t place) {
+  const size_t layers = scheme.attention.size();
+  size_t most = 0;
+  for (size_t layer = 1; layer < layers; ++layer)
+    if (size_of(difference_of(scheme, base, layer, layer + 1)) > size_of(difference_of(scheme, base, most, most + 1)))
+      most = layer;
+  const std::string value = base == nullptr ? "weight" : "weight, minus " + short_name(base->position) + "'s";
+  const std::string which =
+      layers == 1 ? "" : "layer " + std::to_string(most + 1) + (base == nullptr ? "" : ", which differs most");
+  Drawing drawing{.key = "attention-" + std::to_string(place),
+                  .label = "Attention under " + scheme.position,
+                  .width = 620,
+                  .height = 590,
                   .wide = true};
-  for (const ComparedScheme& scheme : result.schemes)
-    if (layer < scheme.attention.size()) drawing.panels.emplace_back(attention_map(result, scheme, layer));
-  return "<h3>Layer " + std::to_string(layer + 1) + "</h3>\n" + figure(result, std::move(drawing));
+  drawing.panels.emplace_back(
+      attention_map(result, difference_of(scheme, base, 0, layers), layers == 1 ? "" : "mean of all layers", value));
+  if (layers > 1)
+    drawing.panels.emplace_back(attention_map(result, difference_of(scheme, base, most, most + 1), which, value));
+  return "<h3>" + scheme_name(result, scheme.position) +
+         (base == nullptr ? "" : " minus " + scheme_name(result, base->position)) + "</h3>\n" +
+         figure(result, std::move(drawing));
 }
 
 }  // namespace
@@ -108,7 +151,7 @@ std::string attention_distance(const Compared& result) {
     if (scheme.attention_distance.empty()) continue;
     Series line{
         .name = scheme.position, .dashed = scheme.standing == Standing::untrained, .colour = static_cast<int>(s)};
-    HeatMap map{.title = short_name(result, scheme.position),
+    HeatMap map{.title = short_name(scheme.position),
                 .x = {.title = "head"},
                 .y = {.title = "layer"},
                 .most = most == 0 ? 1 : 2 * most,
@@ -142,20 +185,27 @@ std::string attention_distance(const Compared& result) {
 }
 
 std::string attention_maps(const Compared& result) {
-  constexpr size_t kOpen = 3;  // layers that are seen at once; the others are behind a click
-  size_t layers = 0;
-  for (const ComparedScheme& scheme : result.schemes) layers = std::max(layers, scheme.attention.size());
-  if (layers == 0) return paragraph("nothing", "There are no attention maps: no prompt was given, or no scheme ran.");
-  std::string out =
-      "<p>Schemes from left to right, layers from top to bottom. Row: the token that looks; column: the token looked "
-      "at. Mean of the heads; the full colour stands for half of the attention or more.</p>\n";
-  for (size_t layer = 0; layer < std::min(layers, kOpen); ++layer) out += layer_figure(result, layer);
-  if (layers <= kOpen) return out;
-  std::string rest;
-  for (size_t layer = kOpen; layer < layers; ++layer) rest += layer_figure(result, layer);
-  return out + details(layers == kOpen + 1 ? "Layer " + std::to_string(layers)
-                                           : "Layers " + std::to_string(kOpen + 1) + " to " + std::to_string(layers),
-                       rest);
+  constexpr size_t kOpen = 2, kMost = 8;  // schemes that are seen at once, and those that are drawn at all
+  const ComparedScheme* base = nullptr;
+  for (const ComparedScheme& scheme : result.schemes)
+    if (!scheme.attention.empty() && (base == nullptr || scheme.position == result.reference)) base = &scheme;
+  if (base == nullptr) return paragraph("nothing", "There are no attention maps: no scheme ran.");
+  std::vector<const ComparedScheme*> others;
+  for (const ComparedScheme& scheme : result.schemes)
+    if (!scheme.attention.empty() && &scheme != base) others.push_back(&scheme);
+  if (others.empty())
+    return "<p>Row: the token that looks; column: the token looked at. Mean of the heads.</p>\n" +
+           attention_figure(result, *base, nullptr, 1);
+  std::string first, rest;
+  for (size_t i = 0; i < std::min(others.size(), kMost); ++i)
+    (i < kOpen ? first : rest) += attention_figure(result, *others[i], base, i + 1);
+  return "<p>What each scheme attends to more (red) or less (blue) than " + spec(base->position) +
+         ". Row: the token that looks; column: the token looked at. Mean of the heads.</p>\n" + first +
+         (rest.empty() ? ""
+                       : details(count(static_cast<int64_t>(std::min(others.size(), kMost) - kOpen), "more scheme",
+                                       "more schemes"),
+                                 rest)) +
+         (others.size() > kMost ? paragraph("note", "The maps of the other schemes are in the JSON.") : "");
 }
 
 }  // namespace ordinal::report::page

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <set>
 
+#include "draw/palette.h"
 #include "draw/scale.h"
 #include "report/text.h"
 
@@ -14,50 +14,21 @@ namespace ordinal::report::page {
 namespace {
 
 constexpr const char* kMissing = "–";
-constexpr int kColours = 8;  // of the chart kit
 
 std::string signed_text(std::string text) {
   if (text.starts_with('-')) text.replace(0, 1, "−");
   return text;
 }
 
-// What a cell can hold of a name; the whole name is in the legend.
-std::string cut(const std::string& text, size_t most) {
-  if (text.size() <= most) return text;
-  size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end) + "…";
+// Colours and markers of all schemes, in their order.
+std::vector<int> looks_of(const Compared& result) {
+  std::vector<std::string> specs;
+  for (const ComparedScheme& scheme : result.schemes) specs.push_back(scheme.position);
+  return draw::looks_of(specs);
 }
 
-// The schemes that a figure draws, by the colours of its lines; one for a chart that needs no legend.
-std::string legend(const Compared& result, const Drawing& drawing) {
-  std::set<int> drawn;
-  for (const Panel& panel : drawing.panels)
-    if (const auto* chart = std::get_if<Chart>(&panel))
-      for (const Series& series : chart->series)
-        if (!series.x.empty()) drawn.insert(series.colour);
-  std::string list;
-  for (const int i : drawn) {
-    if (i < 0 || i >= static_cast<int>(result.schemes.size())) continue;
-    list += "<li>" + scheme_name(result, result.schemes[i].position) + "</li>\n";
-  }
-  return list.empty() ? "" : "<ul class=\"legend\" aria-label=\"Schemes in this chart\">\n" + list + "</ul>\n";
-}
-
-// More schemes than colours: where two in a chart have the same, the number of the scheme stands at the line's end.
-void number_lines(Chart& chart) {
-  std::map<int, Series*> last;
-  for (Series& series : chart.series)
-    if (!series.name.empty()) last[series.colour] = &series;
-  std::map<int, int> uses;
-  for (const auto& [scheme, series] : last) ++uses[scheme % kColours];
-  for (const auto& [scheme, series] : last) {
-    if (uses[scheme % kColours] < 2 || !series->labels.empty()) continue;
-    size_t end = std::min(series->x.size(), series->y.size());
-    while (end > 0 && !std::isfinite(series->y[end - 1])) --end;
-    series->labels.resize(end);
-    if (end > 0) series->labels[end - 1] = std::to_string(scheme + 1);
-  }
+void give_look(int& colour, const std::vector<int>& looks) {
+  if (colour >= 0 && colour < static_cast<int>(looks.size())) colour = looks[static_cast<size_t>(colour)];
 }
 
 }  // namespace
@@ -109,9 +80,14 @@ int scheme_index(const Compared& result, std::string_view position) {
   return found == result.schemes.end() ? -1 : static_cast<int>(found - result.schemes.begin());
 }
 
-std::string short_name(const Compared& result, std::string_view position) {
-  const int index = scheme_index(result, position);
-  return (index < 0 ? "" : std::to_string(index + 1) + " ") + cut(escaped(position), 18);
+std::string short_name(std::string_view position) {
+  constexpr size_t kMost = 26, kTail = 14;
+  const std::string text = escaped(position);
+  if (text.size() <= kMost) return text;
+  size_t head = kMost - kTail - 1, tail = text.size() - kTail;
+  while (head > 0 && (static_cast<unsigned char>(text[head]) & 0xc0) == 0x80) --head;
+  while (tail < text.size() && (static_cast<unsigned char>(text[tail]) & 0xc0) == 0x80) ++tail;
+  return text.substr(0, head) + "…" + text.substr(tail);
 }
 
 std::string spec(std::string_view position) {
@@ -132,8 +108,7 @@ std::string scheme_name(const Compared& result, std::string_view position) {
   const int index = scheme_index(result, position);
   const std::string name = spec(position);
   if (index < 0) return name;
-  return "<span class=\"scheme\"><span class=\"chip oc-" + std::to_string(index % kColours) + "\">" +
-         std::to_string(index + 1) + "</span>" + name + "</span>";
+  return "<span class=\"scheme\">" + draw::marker_svg(looks_of(result)[static_cast<size_t>(index)]) + name + "</span>";
 }
 
 std::string badge(Standing standing) {
@@ -184,15 +159,17 @@ std::string paragraph(std::string_view css, const std::string& inside) {
 }
 
 std::string figure(const Compared& result, Drawing drawing) {
+  const std::vector<int> looks = looks_of(result);
   std::string panels;
   for (size_t i = 0; i < drawing.panels.size(); ++i) {
     Panel& panel = drawing.panels[i];
     std::string title;
     if (auto* chart = std::get_if<Chart>(&panel)) {
-      number_lines(*chart);
-      chart->legend = false;
+      for (Series& series : chart->series) give_look(series.colour, looks);
       title = chart->title;
     }
+    if (auto* forest = std::get_if<Forest>(&panel))
+      for (Forest::Row& row : forest->rows) give_look(row.colour, looks);
     if (const auto* map = std::get_if<HeatMap>(&panel)) title = map->title;
     const Figure one{.id = drawing.key + "-" + std::to_string(i + 1),
                      .description = drawing.label + (title.empty() ? "" : ": " + title),
@@ -206,8 +183,9 @@ std::string figure(const Compared& result, Drawing drawing) {
                             "px;--inset:" + draw::svg_place(100 * 16 / drawing.width) + "%\"";
   const std::string grid =
       "<div class=\"panels columns-" + std::to_string(drawing.columns) + "\"" + width + ">\n" + panels + "</div>\n";
-  return "<figure class=\"" + std::string(drawing.wide ? "drawing wide" : "drawing") + "\" data-chart=\"" +
-         html(drawing.key) + "\">\n" + (drawing.legend ? legend(result, drawing) : "") +
+  const std::string css = std::string("drawing") + (drawing.wide ? " wide" : "") +
+                          (drawing.narrow_only ? " narrow-only" : "") + (drawing.wide_only ? " wide-only" : "");
+  return "<figure class=\"" + css + "\" data-chart=\"" + html(drawing.key) + "\">\n" +
          (drawing.wide ? scroll_box(drawing.label, grid) : grid) +
          (drawing.caption.empty() ? "" : "<figcaption>" + drawing.caption + "</figcaption>\n") + "</figure>\n";
 }

@@ -34,10 +34,12 @@ std::string count(int64_t number, std::string_view one, std::string_view many); 
 // With at most so many digits after the point, for a heat map that writes the number into its cell.
 double rounded(double value, int digits);
 
-// Schemes are numbered in the order of `schemes`; number and colour are the same wherever they appear. Another: -1.
+// The place among `schemes`, which is also the `colour` of what is drawn of it until figure() gives it its look; of
+// another: -1.
 int scheme_index(const Compared& result, std::string_view position);
-std::string short_name(const Compared& result, std::string_view position);  // plain text for a chart: "3 alibi"
-std::string spec(std::string_view position);                                // may break after commas
+std::string short_name(std::string_view position);  // plain text for a chart, long ones cut in the middle
+std::string spec(std::string_view position);        // may break after commas
+// With its marker, in its colour: the same on the whole page.
 std::string scheme_name(const Compared& result, std::string_view position);
 // The first two cells of a row in a table of schemes: its name, and its standing beside it.
 std::string scheme_head(const Compared& result, std::string_view position, const std::string& badge);
@@ -61,11 +63,11 @@ struct Drawing {
   std::string key = {};  // data-chart of the figure, the beginning of its ids
   std::string label = {};
   std::vector<Panel> panels = {};
-  std::string caption = {};          // HTML
-  double width = 380, height = 280;  // of a panel
-  int columns = 2;                   // where there is room; of a wide drawing only on paper
-  bool legend = true;                // false where names stand at lines or along an axis
-  bool wide = false;                 // panels keep their size in a box that scrolls, instead of shrinking
+  std::string caption = {};                     // HTML
+  double width = 380, height = 280;             // of a panel
+  int columns = 2;                              // where there is room; of a wide drawing only on paper
+  bool wide = false;                            // panels keep their size in a box that scrolls, instead of shrinking
+  bool narrow_only = false, wide_only = false;  // on a phone alone, on all else alone
 };
 std::string figure(const Compared& result, Drawing drawing);
 
@@ -77,12 +79,15 @@ std::string loss_by_length(const Compared& result);
 std::string differences(const Compared& result);
 std::string loss_by_position(const Compared& result);
 std::string difference_by_position(const Compared& result);
-std::string ranked_table(const Compared& result);
+std::string ranked_tables(const Compared& result);
+std::string meanings(const Compared& result);  // of the standings that occur
+std::string length_title(const Compared& result, int64_t length);
 std::string agreement(const Compared& result);
 std::string order_sensitivity(const Compared& result);
 std::string attention_distance(const Compared& result);
 std::string attention_maps(const Compared& result);
 std::string recall(const Compared& result);
+std::string samples(const Compared& result);
 std::string continuations(const Compared& result);
 std::string costs(const Compared& result);
 std::string settings(const Compared& result);

@@ -44,14 +44,6 @@ std::string summary_row(const Compared& result, const ComparedRow& row) {
          cell(number(row.ms_per_token, 3)) + "</tr>\n";
 }
 
-std::string group_title(const Compared& result, int64_t length) {
-  std::string title = count(length, "token", "tokens");
-  if (length == result.trained_length) title += " <span class=\"unit\">the trained length</span>";
-  if (result.trained_length > 0 && length > result.trained_length)
-    title += " <span class=\"unit\">past the trained length of " + grouped(result.trained_length) + "</span>";
-  return title;
-}
-
 std::string group(const std::string& title, const std::string& rows) {
   if (rows.empty()) return "";
   return "<tbody>\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"" + std::to_string(kSummaryColumns) +
@@ -72,7 +64,7 @@ std::string summary_table(const Compared& result, const std::string& protocol) {
       if (const ComparedRow* row = find_row(result, scheme.position, length, protocol);
           row != nullptr && scheme.standing != Standing::refused)
         rows += summary_row(result, *row);
-    body += group(group_title(result, length), rows);
+    body += group(length_title(result, length), rows);
   }
   std::string refused;
   for (const ComparedScheme& scheme : result.schemes)
@@ -89,77 +81,10 @@ std::string summary_table(const Compared& result, const std::string& protocol) {
                         column("speed", "ms/token") + "</tr></thead>\n" + body + "</table>\n");
 }
 
-struct Meaning {
-  Standing standing;
-  std::string text;
-};
-
-// Running text: line ends end lines, other bytes that are no text are written out.
-std::string prose(std::string_view bytes) {
-  std::string out;
-  while (true) {
-    const size_t end = bytes.find('\n');
-    out += token_html(bytes.substr(0, end));
-    if (end == std::string_view::npos) return out;
-    out += "<span class=\"line-end\">↵</span>\n";
-    bytes.remove_prefix(end + 1);
-  }
-}
-
-std::string continuation(const Compared& result, const ComparedScheme& scheme) {
-  const std::span<const std::string> pieces = scheme.continuation;
-  const bool native = scheme.position == result.native;
-  const bool differs = scheme.differs_at >= 0 && scheme.differs_at < std::ssize(pieces);
-  const size_t shared = native ? 0 : differs ? scheme.differs_at : pieces.size();
-  std::string text = "<span class=\"prompt\">" + prose(result.prompt) + "</span>";
-  if (shared > 0) text += "<span class=\"shared\">" + prose(joined(pieces.first(shared), "")) + "</span>";
-  const bool marked = differs && !native;
-  if (marked) text += "<mark>" + prose(pieces[shared]) + "</mark>";
-  text += prose(joined(pieces.subspan(shared + marked), ""));
-  const std::string note = native    ? "native"
-                           : differs ? "token " + grouped(scheme.differs_at + 1) + " of " +
-                                           grouped(std::ssize(pieces)) + " is the first that differs"
-                                     : "the same as native to the end";
-  return "<article class=\"continuation\">\n<h3>" + scheme_name(result, scheme.position) + " " +
-         badge(scheme.standing) + " <span class=\"note\">" + note + "</span></h3>\n<p class=\"story\">" + text +
-         "</p>\n</article>\n";
-}
-
 }  // namespace
 
 std::string standings(const Compared& result) {
-  const std::string length = count(result.trained_length, "token", "tokens");
-  const std::vector<Meaning> meanings = {
-      {Standing::trained, "The weights were trained under this scheme alone."},
-      {Standing::jointly,
-       "The weights were trained under several schemes at once, this one among them. That has a "
-       "cost of its own, which every scheme of such weights pays."},
-      {Standing::exact,
-       "Bit for bit what a trained scheme computes at every position of this length, so the numbers "
-       "are that scheme&#x2019;s."},
-      {Standing::extrapolating,
-       "Longer than the trained length of " + length + ": no weights have seen these positions, whatever the scheme."},
-      {Standing::untrained,
-       "It runs, but at positions the weights have never met. The numbers measure how much the "
-       "weights lean on their own scheme."},
-      {Standing::refused,
-       "It needs a tensor that the model does not have, is not for this model, or ends before. Nothing is "
-       "filled in to make it run."}};
-  const auto occurs = [&](Standing standing) {
-    return std::ranges::any_of(result.rows, [&](const ComparedRow& row) { return row.standing == standing; }) ||
-           std::ranges::any_of(result.schemes, [&](const ComparedScheme& s) { return s.standing == standing; });
-  };
-  std::string out = "<div class=\"meaning\">\n<dl>\n";
-  for (const Meaning& meaning : meanings)
-    if (occurs(meaning.standing))
-      out += "<div><dt>" + badge(meaning.standing) + "</dt><dd>" + meaning.text + "</dd></div>\n";
-  out += "</dl>\n";
-  if (occurs(Standing::untrained))
-    out +=
-        "<p class=\"warning\"><strong>An untrained swap is no verdict on the scheme.</strong> A scheme that "
-        "does badly here may do best on weights that were trained under it. Only trained and jointly trained rows "
-        "can be compared with each other.</p>\n";
-  out += "</div>\n<ol class=\"schemes\">\n";
+  std::string out = "<ol class=\"schemes\">\n";
   for (const ComparedScheme& scheme : result.schemes) {
     out += "<li>" + scheme_name(result, scheme.position) + " " + badge(scheme.standing);
     if (!scheme.kind.empty()) out += " <span class=\"note\">" + html(scheme.kind) + "</span>";
@@ -171,57 +96,13 @@ std::string standings(const Compared& result) {
   return out + "</ol>\n";
 }
 
-std::string ranked_table(const Compared& result) {
-  std::string body;
-  for (const int64_t length : lengths_of(result)) {
-    std::vector<const ComparedRow*> rows;
-    for (const ComparedRow& row : result.rows)
-      if (row.length == length && row.protocol != kSliding && row.refused.empty()) rows.push_back(&row);
-    std::ranges::stable_sort(rows, {}, &ComparedRow::nll);
-    std::string lines;
-    for (const ComparedRow* row : rows) {
-      const bool recent = row->protocol == kRecent;
-      std::string delta = row->delta_nll ? difference(row->delta_nll, 3) : "reference";
-      if (recent && !row->delta_nll) delta = "baseline";
-      if (row->delta_low && row->delta_high)
-        delta += "<span class=\"interval\">" + difference(row->delta_low, 3) + " to " + difference(row->delta_high, 3) +
-                 "</span>";
-      lines += "<tr><th scope=\"row\">" + scheme_name(result, row->position) +
-               (recent ? " <span class=\"note\">on the last " + grouped(result.trained_length) + "</span>" : "") +
-               "</th>" + cell(perplexity(row->ppl)) + "<td class=\"delta\">" + delta + "</td><td class=\"left\">" +
-               row_badge(*row) + "</td></tr>\n";
-    }
-    if (!lines.empty())
-      body += "<tbody>\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"4\"><span>" + group_title(result, length) +
-              "</span></th></tr>\n" + lines + "</tbody>\n";
-  }
-  if (body.empty()) return paragraph("nothing", "No scheme ran.");
-  return scroll_box("Schemes by perplexity",
-                    "<table class=\"ranked\"><caption><span>Best first at each length; differences in nats per token "
-                    "against " +
-                        html(result.reference) +
-                        " at the same length, 95&nbsp;% intervals</span></caption>\n<thead><tr>" + column("scheme") +
-                        column("perplexity") + column("difference") + column("standing") + "</tr></thead>\n" + body +
-                        "</table>\n");
-}
-
 std::string summary_tables(const Compared& result) {
   std::vector<std::string> protocols = protocols_of(result);
   if (protocols.empty()) protocols.emplace_back();
-  std::string out = ranked_table(result);
+  std::string out = ranked_tables(result) + meanings(result);
   for (size_t i = 0; i < protocols.size(); ++i)
     out += details(html(protocol_title(protocols[i])) + ", all numbers", summary_table(result, protocols[i]));
   return out;
-}
-
-std::string continuations(const Compared& result) {
-  std::string out;
-  for (const ComparedScheme& scheme : result.schemes)
-    if (!scheme.continuation.empty()) out += continuation(result, scheme);
-  if (out.empty()) return paragraph("nothing", "There is no continuation: no prompt was given, or no scheme ran.");
-  return "<p>The likeliest token at every step. What is shared with the native continuation is pale; the first token "
-         "that differs is marked.</p>\n" +
-         out;
 }
 
 std::string costs(const Compared& result) {
@@ -266,6 +147,7 @@ std::string settings(const Compared& result) {
     out += "<div><dt>" + std::string(name) + "</dt><dd>" + (value.empty() ? "–" : value) + "</dd></div>\n";
   };
   add("Model", html(base_name(result.model)) + ", " + grouped(result.parameters) + " parameters");
+  add("Checksum of the weights", result.checksum.empty() ? "" : "<code>" + html(result.checksum) + "</code>");
   add("Native scheme", spec(result.native));
   add("Reference", spec(result.reference));
   add("Trained under", trained);
@@ -273,12 +155,13 @@ std::string settings(const Compared& result) {
   add("Text", html(text_names(result)) + ", " + count(result.text_tokens, "token", "tokens") + ", " +
                   count(result.text_bytes, "byte", "bytes"));
   add("Windows", lengths.empty() ? "" : lengths + " tokens");
-  add("Unigram floor", number(result.unigram_nll, 4) + " nats per token");
-  add("Prompt", result.prompt.empty() ? "none" : "<span class=\"story\">" + prose(result.prompt) + "</span>");
+  add("Token frequencies", number(result.unigram_nll, 3) + " nats per token");
+  add("Prompt", result.prompt.empty() ? "none" : "<span class=\"story\">" + token_html(result.prompt) + "</span>");
   add("Seed", std::to_string(result.seed));
   add("Version", html(result.version));
+  add("Date", html(result.date));
   add("Took", number(result.seconds, 1) + " s");
-  out += "</dl>\n<h3>The same again</h3>\n<pre><code>" + html(result.command) + "</code></pre>\n";
+  out += "</dl>\n<h3>The same again</h3>\n<pre><code>" + html(result.command_shown) + "</code></pre>\n";
   const auto define = [](std::string_view name, std::string_view text) {
     return "<div><dt>" + std::string(name) + "</dt><dd>" + std::string(text) + "</dd></div>\n";
   };
@@ -301,12 +184,16 @@ std::string settings(const Compared& result) {
              "Mean divergence of the scheme&#x2019;s prediction from the reference&#x2019;s, over the vocabulary, in "
              "nats; 0 for the same.") +
          define("Same best", "Share of tokens where both hold the same token best.") +
-         define("Unigram floor",
+         define("Token frequencies",
                 "Loss of predicting each token by its frequency in this very text, without any "
                 "context.") +
          define("Order",
                 "The last quarter of windows of the trained length, with the tokens before them as written "
                 "and shuffled by the seed.") +
+         define(
+             "Samples",
+             "The same text before, the same seed, temperature " + number(result.sample_temperature, 1) +
+                 "; surprisal is minus the logarithm of a token&#x2019;s probability under the scheme that drew it.") +
          define("Speed",
                 "Wall clock over all text scored at the trained length, with everything else that the "
                 "machine was doing.") +

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <iterator>
 
 #include "base/json.h"
 #include "base/words.h"
@@ -213,6 +215,12 @@ void add_members(JsonWriter& json, const Check& check) {
   json.add("pass", check.passed());
 }
 
+void add_members(JsonWriter& json, const DrawnText& text) {
+  ADD(json, text.ids);
+  json.add("text", joined(text.pieces, ""));
+  ADD(json, text.pieces, text.surprisal);
+}
+
 void add_members(JsonWriter& json, const ComparedScheme& s) {
   ADD(json, s.position, s.kind);
   json.add("standing", standing_name(s.standing));
@@ -224,8 +232,10 @@ void add_members(JsonWriter& json, const ComparedScheme& s) {
   std::vector<std::vector<std::vector<double>>> attention;
   for (const auto& layer : s.attention)
     for (auto& rows = attention.emplace_back(); const std::vector<float>& row : layer)
-      rows.emplace_back(row.begin(), row.end());
-  ADD(json, s.attention_distance, attention, s.ms_per_token, s.cache_bytes, s.table_bytes);
+      std::ranges::transform(row, std::back_inserter(rows.emplace_back()),
+                             [](float weight) { return std::round(static_cast<double>(weight) * 1e6) / 1e6; });
+  ADD(json, s.attention_distance, attention, s.ms_per_token, s.cache_bytes, s.table_bytes, s.continuation_surprisal,
+      s.sample);
 }
 
 void add_members(JsonWriter& json, const RecallRow& row) {
@@ -308,7 +318,8 @@ void add_members(JsonWriter& json, const Compared& r) {
   json.end_object();
   ADD(json, r.headlines, r.trained_positions, r.trained_length, r.parameters, r.lengths, r.text_tokens, r.text_bytes,
       r.unigram_nll, r.prompt, r.prompt_pieces, r.seed, r.command, r.version, r.seconds, r.findings, r.reference,
-      r.texts, r.passkey, r.recall_chance, r.paired);
+      r.texts, r.passkey, r.recall_chance, r.paired, r.attention_pieces, r.sample_begins, r.sample_before,
+      r.sample_temperature, r.checksum, r.date);
 }
 
 // Behind all add_members(), which it has to see.

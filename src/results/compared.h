@@ -42,6 +42,13 @@ constexpr std::string_view question_name(Question question) { return kQuestionNa
 //   recent   past the trained length: the model stays inside, in windows of the trained length that move on by half
 inline constexpr std::string_view kWhole = "whole", kSliding = "sliding", kRecent = "recent";
 
+// A text that a scheme went on with.
+struct DrawnText {
+  std::vector<int32_t> ids = {};
+  std::vector<std::string> pieces = {};
+  std::vector<double> surprisal = {};  // -log of each one's probability under the scheme, nats
+};
+
 // One scheme, whatever the length.
 struct ComparedScheme {
   std::string position;                     // canonical spec, or as asked for when refused
@@ -54,7 +61,9 @@ struct ComparedScheme {
   // Greedy continuation of the prompt. `differs_at`: the first of its tokens that is not the native scheme's; -1: none.
   std::vector<int32_t> continuation_ids;
   std::vector<std::string> continuation;  // pieces
+  std::vector<double> continuation_surprisal = {};
   int64_t differs_at = -1;
+  DrawnText sample = {};  // drawn with the seed that all have, past the trained length; empty where the scheme ends
 
   // Nats per token of the last quarter of windows of the trained length, as written and with the tokens before
   // shuffled.
@@ -62,7 +71,7 @@ struct ComparedScheme {
   std::optional<Estimate> order = {};  // what shuffling adds, paired
 
   std::vector<std::vector<double>> attention_distance;     // [layers][heads]: mean distance looked back, in tokens
-  std::vector<std::vector<std::vector<float>>> attention;  // [layers][T][T] on the prompt, mean of the heads
+  std::vector<std::vector<std::vector<float>>> attention;  // [layers][T][T], mean of the heads
 
   double ms_per_token = 0;  // over all text scored at the trained length
   int64_t cache_bytes = 0;  // keys and values at the trained length
@@ -167,8 +176,15 @@ struct Compared {
   std::vector<int64_t> lengths;
   std::string prompt;
   std::vector<std::string> prompt_pieces;
+  std::vector<std::string> attention_pieces;  // the tokens that attention maps are of
+  int64_t sample_begins = 0;                  // so many tokens of the text stand before every scheme's sample
+  std::vector<std::string> sample_before;     // the last of these
+  double sample_temperature = 1;
   uint64_t seed = 0;
-  std::string command;  // that gives this result again
+  std::string command;        // that gives this result again
+  std::string command_shown;  // the same with the base names of files
+  std::string checksum;       // of the weights
+  std::string date;
   std::string version;
   double seconds = 0;
 

@@ -53,6 +53,7 @@ void SampledTokens::add_text(std::span<const Window> windows) {
   }
   if (in_cluster > 0) ++next_cluster_;
   ++texts_;
+  windows_ += std::ssize(windows);
   if (next_cluster_ > 1) return;
   in_runs_ = true;
   const auto run = std::clamp<int64_t>(static_cast<int64_t>(size()) / kFewest, 1, kRun);
@@ -93,6 +94,11 @@ Estimate estimate(std::span<const double> values, const SampledTokens& tokens) {
   double squares = 0;
   for (const double sum : off) squares += sum * sum;
   return with_interval(mean, squares * static_cast<double>(n) / used, sizes);
+}
+
+Estimate estimate_over_windows(std::span<const double> values, const SampledTokens& tokens) {
+  return tokens.is_one_window() && !values.empty() ? Estimate{.mean = mean_of(values), .clusters = 1}
+                                                   : estimate(values, tokens);
 }
 
 Estimate estimate_of_clusters(std::span<const double> sums, std::span<const double> counts) {

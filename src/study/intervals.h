@@ -26,6 +26,8 @@ class SampledTokens {
   void add_text(std::span<const Window> windows);
 
   size_t size() const { return cluster_.size(); }
+  // Of a single window nothing was seen of what varies between windows.
+  bool is_one_window() const { return windows_ == 1; }
   int64_t texts() const { return texts_; }
   std::span<const int32_t> clusters() const { return cluster_; }
   std::span<const int32_t> strata() const { return stratum_; }
@@ -34,14 +36,16 @@ class SampledTokens {
  private:
   std::vector<int32_t> cluster_, stratum_, text_;
   int32_t next_cluster_ = 0;
-  int64_t texts_ = 0;
+  int64_t texts_ = 0, windows_ = 0;
   bool in_runs_ = false;  // there is one cluster otherwise
 };
 
 // The mean of `values`, one for each sampled token. Squares are of the clusters' sums of what each value is off the
 // mean of its stratum; Student's t has one degree of freedom less than there are clusters, counted by their sizes.
 Estimate estimate(std::span<const double> values, const SampledTokens& tokens);
-// The same where the clusters are all there is, each with the sum of its values and how many these are.
+// The same, but of a single window the mean alone: for what is said about other windows.
+Estimate estimate_over_windows(std::span<const double> values, const SampledTokens& tokens);
+// As estimate() where the clusters are all there is, each with the sum of its values and how many these are.
 Estimate estimate_of_clusters(std::span<const double> sums, std::span<const double> counts);
 
 // The mean of each stratum, over clusters.

@@ -24,6 +24,13 @@ size_t times(const std::string& text, std::string_view part) {
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
+// From a mark to the next end behind it.
+std::string part_of(const std::string& page, std::string_view from, std::string_view to) {
+  const size_t start = page.find(from);
+  REQUIRE(start != std::string::npos);
+  return page.substr(start, page.find(to, start) - start);
+}
+
 // Every tag closes what was opened last, but for those that HTML never closes; every & begins an entity; every id is
 // there once, and what labels and links point to exists.
 void check_well_formed(const std::string& page) {
@@ -87,19 +94,21 @@ TEST_CASE("compared_html: every section and every chart is there, in order") {
   CHECK(has(page, "<title>" + finding));
   CHECK(has(page, "<h1>" + finding));
   CHECK(times(page, "On weights that never saw it") == 0);
-  CHECK(page.find("sinusoidal, on weights that never saw it") > page.find("<summary>More findings</summary>"));
+  CHECK(page.find("sinusoidal, on weights that never saw it") > page.find("<summary>Scheme by scheme</summary>"));
   size_t last = 0;
-  for (const char* id : {"where", "summary", "standing", "length", "difference", "position", "agreement", "order",
-                         "distance", "attention", "recall", "continuation", "cost", "pictures", "settings"}) {
+  for (const char* id :
+       {"where", "summary", "findings", "sample", "length", "difference", "position", "agreement", "order", "distance",
+        "attention", "recall", "continuation", "cost", "standing", "pictures", "settings"}) {
     CAPTURE(id);
     const size_t at = page.find("<section id=\"" + std::string(id) + "\"");
     REQUIRE(at != std::string::npos);
     CHECK(at > last);
     last = at;
   }
-  for (const char* chart : {"difference-by-position", "loss-by-length", "differences-1", "differences-2",
-                            "loss-by-position", "loss-by-position-trained", "agreement", "order", "attention-distance",
-                            "attention-distance-heads", "attention-1", "attention-4", "recall", "pictures"}) {
+  for (const char* chart :
+       {"difference-by-position", "loss-by-length", "differences-1", "differences-2", "loss-by-position",
+        "loss-by-position-trained", "agreement", "order", "attention-distance", "attention-distance-heads",
+        "attention-1", "attention-4", "recall", "pictures", "difference-by-position-narrow", "difference-inside"}) {
     CAPTURE(chart);
     const size_t at = page.find("data-chart=\"" + std::string(chart) + "\"");
     REQUIRE(at != std::string::npos);
@@ -117,7 +126,7 @@ TEST_CASE("compared_html: the page loads nothing and runs nothing") {
 TEST_CASE("compared_html: names and tokens cannot become markup") {
   const std::string evil = "<script>alert('1')</script>\"&";
   Compared result = sample_comparison();
-  result.model = result.text = result.prompt = result.command = result.version = evil;
+  result.model = result.text = result.prompt = result.command_shown = result.version = evil;
   for (Finding& finding : result.findings) finding.text = evil;
   for (const std::string native = result.native; ComparedScheme & scheme : result.schemes) {
     for (ComparedRow& row : result.rows)
@@ -156,7 +165,7 @@ TEST_CASE("compared_html: the summary shows each number, its interval, and the s
   CHECK(has(table, "<td>87.5 %</td>"));
   CHECK(times(table, "<span class=\"badge jointly\">") == 3);
   CHECK(times(table, "<span class=\"badge untrained\">") == 1);
-  CHECK(has(table, "<tr class=\"native\"><th scope=\"row\"><span class=\"scheme\"><span class=\"chip oc-0\">1</span>"));
+  CHECK(has(table, "<tr class=\"native\"><th scope=\"row\"><span class=\"scheme\"><svg class=\"marker oc-0\""));
 }
 
 TEST_CASE("compared_html: the ranked table has the best first, and the model inside its length as a row of its own") {
@@ -167,32 +176,101 @@ TEST_CASE("compared_html: the ranked table has the best first, and the model ins
   result.rows.push_back(recent);
   result.native = "alibi";  // whichever it is, the reference stays rope
   const std::string page = page_of(result);
-  const size_t start = page.find("<table class=\"ranked\"");
-  const std::string table = page.substr(start, page.find("</table>", start) - start);
+  const std::string table = part_of(page, "<section id=\"summary\"", "<details>");
   const size_t longer = table.find("1,024 tokens"), baseline = table.find("on the last 512");
   REQUIRE(longer != std::string::npos);
   REQUIRE(baseline != std::string::npos);
   CHECK(baseline > longer);
   CHECK(baseline < table.find("alibi", longer));  // it has the least loss there
-  CHECK(has(table, "<td class=\"delta\">−1.250"));
+  CHECK(has(table, "class=\"delta\" data-label=\"difference\">−1.250"));
   CHECK(times(page, "<h3>recent") == 0);
 }
 
 TEST_CASE("compared_html: differences by position have a band, the trained length and names at the ends") {
   const std::string page = page_of(sample_comparison());
-  const size_t start = page.find("data-chart=\"difference-by-position\"");
-  const std::string chart = page.substr(start, page.find("</figure>", start) - start);
-  CHECK(times(chart, "<div class=\"panel\">") == 3);  // the longest windows, in all, and those of the trained length
+  const std::string chart = part_of(page, "data-chart=\"difference-by-position\"", "</figure>");
+  CHECK(times(chart, "<div class=\"panel\">") == 2);  // by position, and the forest
   CHECK(has(chart, "windows of 2,048 tokens"));
   CHECK(has(chart, "trained length"));
-  CHECK(has(chart, "2 alibi"));
-  CHECK(!has(chart, "1 rope<"));  // the reference is the line at 0
+  CHECK(has(chart, ">alibi</text>"));
+  CHECK(has(chart, "class=\"oc-band\""));
+  CHECK(has(chart, "class=\"oc-forest\""));
+  // Of 5 lengths for each scheme but the reference, and none for the one that is refused.
+  CHECK(times(chart, "data-mean=") == 5 * 4 - 1);  // one ends before 2,048
+  // The same chart for a phone, in letters of their own size.
+  CHECK(has(part_of(page, "data-chart=\"difference-by-position-narrow\"", "</figure>"), "viewBox=\"0 0 360 "));
+}
+
+TEST_CASE("compared_html: the scale is of the lines, and a band that leaves it says so") {
+  Compared result = sample_comparison({.schemes = 3, .lengths = {512, 1024}});
+  const auto chart = [&] { return part_of(page_of(result), "data-chart=\"difference-by-position\"", "</figure>"); };
+  CHECK(!has(chart(), "bands go on"));
+  for (ComparedRow& row : result.rows)
+    for (Estimate& e : row.delta_by_position) e.low = e.mean - 400, e.high = e.mean + 300;
+  const std::string wide = chart();
+  CHECK(has(wide, "↑ bands go on"));
+  CHECK(has(wide, "↓ bands go on"));
+  CHECK(!has(wide, ">100</text>"));  // no tick of a scale for the bands
+}
+
+TEST_CASE("compared_html: a scheme has one colour and one marker on the whole page") {
+  const std::string page = page_of(sample_comparison());
+  // rope, alibi, none, sinusoidal have their own; a variant of rope gets what is free.
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"rope", "oc-0"}, {"alibi", "oc-1"}, {"none", "oc-7"}, {"sinusoidal", "oc-3"}};
+  for (const auto& [name, css] : expected) {
+    CAPTURE(name);
+    size_t seen = 0;
+    for (size_t at = page.find("data-name=\"" + name + "\" data-x"); at != std::string::npos;
+         at = page.find("data-name=\"" + name + "\" data-x", at + 1)) {
+      ++seen;
+      const size_t open = page.rfind("<g", at);
+      CHECK(has(page.substr(open, at - open), "oc-series " + css));
+    }
+    CHECK(seen > 4);
+    CHECK(has(page, "<svg class=\"marker " + css + "\""));
+  }
+  CHECK(!has(page, "class=\"legend\""));
+}
+
+TEST_CASE("compared_html: tokens are tinted by their surprisal, and words say so too") {
+  Compared result = sample_comparison({.schemes = 1});
+  result.schemes[0].sample = {.ids = {1, 2, 3}, .pieces = {" calm", " odd", " <b>"}, .surprisal = {0.2, 4.0, 99}};
+  result.sample_begins = result.trained_length - 2;
+  const std::string text = part_of(page_of(result), "<section id=\"sample\"", "</section>");
+  CHECK(has(text, "</span> calm<span class=\"tint-2\" title=\"4.0 nats\"> odd</span>"));
+  CHECK(has(text, "<span class=\"tint-6\" title=\"99.0 nats\"> &lt;b&gt;</span>"));
+  CHECK(has(text, "512<span class=\"unseen\"> tokens: the trained length ends] </span></span><span class=\"tint-6\""));
+  CHECK(has(text, "2.10 nats a token inside the trained length, 99.00 past it; most surprising: <q> &lt;b&gt;</q>"));
+}
+
+TEST_CASE("compared_html: attention is shown as what a scheme has more or less than the reference") {
+  Compared result = sample_comparison({.schemes = 2, .layers = 1});
+  result.attention_pieces = {" a", " b"};
+  result.schemes[0].attention = {{{1, 0}, {0.5, 0.5}}};
+  result.schemes[1].attention = {{{1, 0}, {0.25, 0.75}}};
+  const std::string map = part_of(page_of(result), "data-chart=\"attention-1\"", "</figure>");
+  CHECK(has(map, "data-row=\"1\" data-values=\"-0.25 0.25\""));
+  CHECK(has(map, "weight, minus rope's"));
+  CHECK(has(map, ">·b</text>"));
+  CHECK(has(map, "oc-minus"));
+}
+
+TEST_CASE("compared_html: past ten schemes the ranked rest is behind a click, as are most lengths") {
+  const std::string page = page_of(sample_comparison({.schemes = 12, .lengths = {128, 256, 512}}));
+  const std::string ranked = part_of(page, "<section id=\"summary\"", "</section>");
+  CHECK(has(ranked, "<summary>1 more scheme at 512 tokens</summary>"));
+  CHECK(ranked.find("Windows of 512 tokens") < ranked.find("<summary>Other lengths"));
+  CHECK(ranked.find("Windows of 128 tokens") > ranked.find("<summary>Other lengths"));
+  // Only what occurs is explained.
+  CHECK(has(ranked, "<dt><span class=\"badge exact\">"));
+  CHECK(!has(part_of(ranked, "class=\"meaning\"", "</dl>"), "badge trained\""));
 }
 
 TEST_CASE("compared_html: a refused scheme is in the table with its reason, and in no chart") {
   Compared result = sample_comparison();
   const std::string page = page_of(result);
-  CHECK(has(page, "<tr class=\"refused\"><th scope=\"row\"><span class=\"scheme\"><span class=\"chip oc-5\">6</span>"));
+  CHECK(has(page, "<tr class=\"refused\"><th scope=\"row\"><span class=\"scheme\"><svg class=\"marker oc-4\""));
   CHECK(has(page, "Its table ends at position 1,023."));
   CHECK(!has(page, "data-name=\"learned\""));
 }
@@ -224,7 +302,6 @@ TEST_CASE("compared_html: one scheme, twelve schemes, none, all refused") {
             "<h1>One position scheme on its weights</h1>"));
   const std::string twelve = without_findings(sample_comparison({.schemes = 12, .layers = 12, .heads = 12}));
   CHECK(has(twelve, "<h1>Twelve position schemes"));
-  CHECK(has(twelve, "<summary>Layers 4 to 12</summary>"));
   check_well_formed(to_html(Compared{}, {}));
   Compared refused = sample_comparison({.schemes = 3});
   for (ComparedScheme& scheme : refused.schemes) {
@@ -235,7 +312,7 @@ TEST_CASE("compared_html: one scheme, twelve schemes, none, all refused") {
   refused.rows.clear(), refused.recall.clear(), refused.matrix.clear(), refused.prompt.clear();
   const std::string page = page_of(refused);
   CHECK(times(page, "<tr class=\"refused\">") == 3);
-  CHECK(times(page, "class=\"nothing\"") == 13);
+  CHECK(times(page, "class=\"nothing\"") == 14);
 }
 
 TEST_CASE("compared_html: what is missing or not finite is a dash, what is huge is short") {

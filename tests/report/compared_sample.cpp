@@ -68,6 +68,12 @@ ComparedScheme scheme_of(const Kind& kind, size_t index, const SampleSize& size,
       scheme.continuation.push_back(kOther[i % kOther.size()]);
   }
   for (size_t i = 0; i < scheme.continuation.size(); ++i) scheme.continuation_ids.push_back(static_cast<int32_t>(i));
+  for (size_t i = 0; i < 60; ++i) {
+    const std::string& piece = i % 4 == 3 && index > 2 ? kOther[i % kOther.size()] : kStory[i % kStory.size()];
+    scheme.sample.pieces.push_back(piece);
+    scheme.sample.ids.push_back(static_cast<int32_t>(i));
+    scheme.sample.surprisal.push_back((kind.loss - 1.5) * (0.2 + 3 * random.uniform()));
+  }
   scheme.in_order = kind.loss;
   scheme.shuffled = kind.loss + 2.4 / (1 + kind.loss * kind.loss / 8);
   for (size_t layer = 0; layer < size.layers; ++layer) {
@@ -162,11 +168,13 @@ Compared sample_comparison(const SampleSize& size) {
   result.text_bytes = 264'812;
   result.lengths = size.lengths;
   for (const std::string& piece : kPrompt) result.prompt += piece;
-  result.prompt_pieces = kPrompt;
+  result.prompt_pieces = result.attention_pieces = kPrompt;
+  result.sample_begins = 488, result.sample_before = kPrompt, result.sample_temperature = 0.8;
   result.seed = 1;
-  result.command =
+  result.command_shown = result.command =
       "ordinal compare six-schemes-13m.ordinal --text stories-valid.txt --schemes rope,alibi,none --lengths "
       "128,256,512,1024,2048 --prompt \"Once upon a time, there was a little fox who lived in the\" --seed 1";
+  result.checksum = "0123456789abcdef", result.date = "2026-12-01";
   result.version = "0.3.0";
   result.seconds = 412.7;
   const auto found = [&](std::string kind, std::string position, std::string text, bool detail) {

@@ -190,15 +190,17 @@ TEST_CASE("compare: without positions, shuffling changes less than nothing at on
   const Compared result = compare_one(made, options);
   const ComparedScheme &none = result.schemes[0], &alibi = result.schemes[1];
   CHECK(none.continuation_ids.size() == 5);
-  REQUIRE(none.attention.size() == 2);  // layers
-  REQUIRE(none.attention[0].size() == 9);
+  REQUIRE(none.attention.size() == 2);      // layers
+  REQUIRE(none.attention[0].size() == 40);  // the prompt is short: the text's beginning
+  CHECK(result.attention_pieces.size() == 40);
+  CHECK(result.attention_pieces[1] == "T");
   for (const auto& row : none.attention[1]) {
     double sum = 0;
     for (const float weight : row) sum += static_cast<double>(weight);
     CHECK(sum == doctest::Approx(1.0).epsilon(1e-5));
   }
-  for (size_t i = 0; i < 9; ++i)
-    for (size_t j = i + 1; j < 9; ++j) CHECK(none.attention[0][i][j] == 0);
+  for (size_t i = 0; i < 40; ++i)
+    for (size_t j = i + 1; j < 40; ++j) CHECK(none.attention[0][i][j] == 0);
   // ALiBi pulls attention near.
   double far = 0, near = 0;
   for (size_t layer = 0; layer < 2; ++layer)
@@ -210,6 +212,59 @@ TEST_CASE("compare: without positions, shuffling changes less than nothing at on
   CHECK(none.in_order);
   CHECK(none.shuffled);
   CHECK(*none.in_order != *none.shuffled);
+}
+
+TEST_CASE("compare: of one window nothing is claimed to vary, nor of its order") {
+  const Made made = byte_model({"none"});
+  TokenStream stream = stream_of(made);
+  stream.tokens.resize(41), stream.bytes.resize(41), stream.words.resize(41);
+  CompareOptions options;
+  options.positions = {"alibi"};
+  options.lengths = {40};
+  const Compared one = compare(made.model, *made.tokenizer, {&stream, 1}, options, {});
+  REQUIRE(one.schemes[1].order);
+  CHECK(std::isfinite(one.schemes[1].order->mean));
+  CHECK(!one.schemes[1].order->has_interval());
+  CHECK(!row_of(one, "alibi", 40).delta_low);
+  CHECK(one.findings.empty());
+  for (const Finding& found : findings_of(one)) CHECK_MESSAGE(!found.low, found.text);
+  CHECK(compare_one(made, options).schemes[1].order->has_interval());
+}
+
+TEST_CASE("compare: every scheme draws past the trained length with the same seed, and says what surprised it") {
+  const Made made = byte_model({"learned", "alibi"});
+  CompareOptions options;
+  options.positions = {"learned", "alibi", "none"};
+  options.lengths = {40};
+  options.prompt = bytes_of("hello you");
+  options.new_tokens = 5;
+  const TokenStream stream = stream_of(made);
+  const Compared result = compare(made.model, *made.tokenizer, {&stream, 1}, options, {});
+  CHECK(result.sample_begins == 30);  // a quarter of the trained length before its end
+  CHECK(result.sample_before.size() == 16);
+  for (const ComparedScheme& scheme : result.schemes) {
+    CAPTURE(scheme.position);
+    const DrawnText& sample = scheme.sample;
+    CHECK(sample.ids.size() == (scheme.position == "learned" ? 11 : 130));  // its table ends; one is read from the last
+    REQUIRE(sample.surprisal.size() == sample.ids.size());
+    REQUIRE(sample.pieces.size() == sample.ids.size());
+    // Once more, all at once: what stood before each token, and its probability after that.
+    std::vector<TokenId> all(stream.tokens.begin(), stream.tokens.begin() + 30);
+    all.insert(all.end(), sample.ids.begin(), sample.ids.end());
+    Session session(made.model, {.position = scheme.position, .capacity = static_cast<int64_t>(all.size()) - 1});
+    session.evaluate_all(std::span(all).first(all.size() - 1), [&](int64_t row, std::span<const float> logits) {
+      if (row < 29) return;
+      double most = logits[0], sum = 0;
+      for (const float logit : logits) most = std::max(most, static_cast<double>(logit));
+      for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - most);
+      const double expected = most + std::log(sum) - static_cast<double>(logits[all[row + 1]]);
+      CHECK(sample.surprisal[row - 29] == doctest::Approx(expected).epsilon(1e-6));
+    });
+    CHECK(scheme.continuation_surprisal.size() == 5);
+  }
+  CHECK(result.schemes[1].sample.ids != result.schemes[2].sample.ids);
+  options.new_tokens = 0;
+  CHECK(compare_one(made, options).schemes[1].sample.ids.empty());
 }
 
 TEST_CASE("compare: recall tasks exist at the trained length and beyond, and end where a scheme does") {

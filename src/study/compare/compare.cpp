@@ -199,8 +199,11 @@ double estimate_seconds(const std::shared_ptr<const Model>& model, std::span<con
   double tokens = 0;
   for (const Pass& pass : passes_of(plan))
     tokens += static_cast<double>(tokens_fed(texts, pass) * (pass.protocol == kRecent ? 1 : schemes));
-  for (const ProbeTask& task : plan_probes(*model, nullptr, all_in_one(texts), plan.lengths, options).tasks)
-    tokens += static_cast<double>(static_cast<int64_t>(task.tokens.size()) * schemes);
+  constexpr int64_t kDecode = 4;  // a token by itself takes as long as so many of a text
+  const ProbePlan probes = plan_probes(*model, nullptr, all_in_one(texts), plan.lengths, options);
+  for (const ProbeTask& task : probes.tasks) tokens += static_cast<double>(std::ssize(task.tokens) * schemes);
+  tokens +=
+      static_cast<double>((probes.sample.before + kDecode * (probes.sample.drawn + options.new_tokens)) * schemes);
   return tokens * seconds / static_cast<double>(count);
 }
 

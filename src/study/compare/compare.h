@@ -17,10 +17,10 @@ struct CompareOptions {
   std::vector<std::string> positions;  // specs and presets (presets.h); empty: @trained
   std::string reference = "native";    // what differences are from
   std::vector<int64_t> lengths;        // windows in tokens; empty: default_lengths(); each counts once
-  std::vector<TokenId> prompt;         // continued greedily, and its attention kept; may be empty
-  int64_t new_tokens = 24;
-  uint64_t seed = 1;         // of shuffled and made-up tokens
-  bool keep_tokens = false;  // every token's loss in `token_losses`
+  std::vector<TokenId> prompt;         // continued greedily; may be empty
+  int64_t new_tokens = 24;             // of that; 0: nothing is continued, nor drawn past the trained length
+  uint64_t seed = 1;                   // of shuffled, made-up and drawn tokens
+  bool keep_tokens = false;            // every token's loss in `token_losses`
   int n_threads = 0;
 };
 

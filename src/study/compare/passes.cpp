@@ -93,7 +93,7 @@ void score_text(const TokenStream& text, std::span<const Window> windows, int64_
 Estimate difference(std::span<const double> a, std::span<const double> b, const SampledTokens& sampled) {
   std::vector<double> values(a.size());
   std::ranges::transform(a, b, values.begin(), std::minus());
-  return estimate(values, sampled);
+  return estimate_over_windows(values, sampled);
 }
 
 Estimate turned(const Estimate& e) {
@@ -217,9 +217,12 @@ void run_pass(const PassInput& input, const Pass& pass, Earlier& earlier, Compar
     const auto against = [&](const std::vector<double>& base, std::string_view position, std::string_view protocol) {
       std::ranges::transform(runners[s].nll, base, delta.begin(), std::minus());
       row.against = position, row.against_protocol = protocol;
-      set_difference(row, estimate(delta, sampled));
+      set_difference(row, estimate_over_windows(delta, sampled));
       if (sampled.texts() > 1) row.over_texts = estimate_over_texts(delta, sampled);
-      if (pass.protocol == kWhole) row.delta_by_position = estimate_by_stratum(delta, sampled);
+      if (pass.protocol != kWhole) return;
+      row.delta_by_position = estimate_by_stratum(delta, sampled);
+      if (sampled.is_one_window())
+        for (Estimate& place : row.delta_by_position) place = {.mean = place.mean, .clusters = 1};
     };
     if (reference == kNoScheme && past && !earlier.recent.empty()) against(earlier.recent, result.native, kRecent);
     if (reference != kNoScheme && s != reference) {

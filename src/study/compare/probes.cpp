@@ -15,7 +15,7 @@ constexpr int64_t kOrderWindows = 12, kCopyWindows = 4, kFindWindows = 8;  // at
 constexpr int64_t kCue = 6, kKey = 4;
 constexpr int64_t kAttentionTokens = 1024;  // of the text, for distances
 constexpr int64_t kPassKeyWindows = 4;      // of each depth
-constexpr size_t kMapTokens = 32;           // of the prompt, for maps
+constexpr size_t kMapTokens = 40;           // for maps
 
 using Random = std::mt19937_64;  // the same numbers everywhere; the distributions of <random> are not
 
@@ -172,7 +172,7 @@ void note_answer(const ProbeTask& task, const std::optional<Answer>& answer,
     if (!shuffled || !in_order[i]) return;
     std::vector<double> added(answer->nll.size());
     std::ranges::transform(answer->nll, in_order[i]->nll, added.begin(), std::minus());
-    scheme.order = estimate(added, sampled);
+    scheme.order = estimate_over_windows(added, sampled);
     return;
   }
   RecallRow row{.position = scheme.position, .task = task.name, .length = task.length, .depth = task.depth};
@@ -184,6 +184,13 @@ void note_answer(const ProbeTask& task, const std::optional<Answer>& answer,
     row.low = share.low, row.high = share.high;
   }
   (task.depth ? result.passkey : result.recall).push_back(std::move(row));
+}
+
+// What attention maps are of: the prompt, or where that is short the text's beginning.
+std::span<const TokenId> tokens_of_maps(const TokenStream& stream, const std::vector<TokenId>& prompt) {
+  const std::span<const TokenId> tokens =
+      2 * prompt.size() >= kMapTokens ? std::span(prompt) : std::span(stream.tokens);
+  return tokens.first(std::min(tokens.size(), kMapTokens));
 }
 
 // Runs `tokens` in one pass and hands over every row of attention weights.
@@ -199,7 +206,7 @@ void watch_attention(const std::shared_ptr<const Model>& model, const std::strin
 }
 
 void measure_attention(const std::shared_ptr<const Model>& model, const TokenStream& stream,
-                       const std::vector<TokenId>& prompt, ComparedScheme& scheme) {
+                       std::span<const TokenId> tokens, ComparedScheme& scheme) {
   const ModelConfig& c = model->config();
   const auto count = static_cast<size_t>(
       std::min<int64_t>({c.max_seq_len, static_cast<int64_t>(stream.tokens.size()), kAttentionTokens}));
@@ -211,33 +218,15 @@ void measure_attention(const std::shared_ptr<const Model>& model, const TokenStr
       distance += static_cast<double>(weights[j]) * static_cast<double>(weights.size() - 1 - j);
     scheme.attention_distance[seen.layer][seen.head] += distance / static_cast<double>(count);
   });
-  const size_t shown = std::min(prompt.size(), kMapTokens);
+  const size_t shown =
+      std::min(tokens.size(), static_cast<size_t>(model->make_scheme(scheme.position, c.max_seq_len)->max_positions()));
   if (shown == 0) return;
   scheme.attention.assign(c.n_layers, std::vector<std::vector<float>>(shown, std::vector<float>(shown, 0.0f)));
-  watch_attention(model, scheme.position, std::span(prompt).first(shown), [&](const Observed& seen) {
+  watch_attention(model, scheme.position, tokens.first(shown), [&](const Observed& seen) {
     std::vector<float>& row = scheme.attention[seen.layer][seen.row];
     const std::span<const float> weights = seen.rows[0];
     for (size_t j = 0; j < weights.size(); ++j) row[j] += weights[j] / static_cast<float>(c.n_heads);
   });
-}
-
-void continue_prompt(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer,
-                     const CompareOptions& options, ComparedScheme& scheme) {
-  if (options.prompt.empty() || options.new_tokens < 1) return;
-  const auto wanted = static_cast<int64_t>(options.prompt.size()) + options.new_tokens;
-  const int64_t last = model->make_scheme(scheme.position, wanted)->max_positions();
-  const int64_t capacity = std::min(wanted, last);
-  if (capacity <= static_cast<int64_t>(options.prompt.size())) return;
-  Session session(model, {.position = scheme.position, .capacity = capacity, .n_threads = options.n_threads});
-  std::vector<TokenId> next = options.prompt;
-  TokenId previous = next.back();
-  while (session.length() + static_cast<int64_t>(next.size()) <= capacity &&
-         static_cast<int64_t>(scheme.continuation_ids.size()) < options.new_tokens) {
-    next = {argmax(session.evaluate(next))};
-    scheme.continuation_ids.push_back(next.front());
-    scheme.continuation.push_back(tokenizer.decode_next(previous, next.front(), true));
-    previous = next.front();
-  }
 }
 
 }  // namespace
@@ -261,6 +250,7 @@ ProbePlan plan_probes(const Model& model, const Tokenizer* tokenizer, const Toke
       // a tokenizer of few characters has not these
     }
   for (const ProbeTask& task : plan.tasks) plan.tokens += static_cast<int64_t>(task.tokens.size());
+  plan.sample = plan_sample(model, stream, options);
   return plan;
 }
 
@@ -276,11 +266,18 @@ void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& toke
     for (size_t i = 0; i < result.schemes.size(); ++i) note_answer(task, answers[i], in_order, i, result);
     if (task.name == "in order") in_order = std::move(answers);
   }
+  TokenId previous = -1;
+  for (const TokenId id : tokens_of_maps(stream, options.prompt)) {
+    result.attention_pieces.push_back(tokenizer.decode_next(previous, id, true));
+    previous = id;
+  }
+  note_sample_start(tokenizer, stream, plan.sample, result);
   for (ComparedScheme& scheme : result.schemes) {
     if (scheme.standing == Standing::refused) continue;
     progress(done, plan.tokens);
-    measure_attention(model, stream, options.prompt, scheme);
+    measure_attention(model, stream, tokens_of_maps(stream, options.prompt), scheme);
     continue_prompt(model, tokenizer, options, scheme);
+    draw_sample(model, tokenizer, stream, plan.sample, options, scheme);
     const std::vector<int32_t>& native = result.schemes.front().continuation_ids;
     const auto [mine, its] = std::ranges::mismatch(scheme.continuation_ids, native);
     if (mine != scheme.continuation_ids.end()) scheme.differs_at = mine - scheme.continuation_ids.begin();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "study/compare/compare.h"
+#include "study/compare/continuations.h"
 
 namespace ordinal {
 
@@ -25,6 +26,7 @@ struct ProbeTask {
 struct ProbePlan {
   std::vector<ProbeTask> tasks;
   int64_t tokens = 0;  // scored, in all
+  SamplePlan sample = {};
 };
 
 // in order, shuffled   windows of the text of the trained length (of the text, if that is shorter); the last quarter is
