@@ -211,7 +211,7 @@ ANSWER = """(() => {
   const before = e => e.compareDocumentPosition(nav) & Node.DOCUMENT_POSITION_FOLLOWING && e.getClientRects().length;
   const sideways = [...document.querySelectorAll('.scroll')].filter(e => before(e) && !e.closest('details') && e.scrollWidth > e.clientWidth + 1);
   const small = [...document.querySelectorAll('svg.oc text')].filter(e => before(e) && !e.closest('details')
-    && parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a < 9);
+    && parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b) < 9);
   return sideways.map(e => e.getAttribute('aria-label') + ' scrolls sideways').concat(
     small.length ? ['letters of a picture are under 9 pixels: ' + small[0].textContent] : []);
 })()"""

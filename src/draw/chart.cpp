@@ -153,9 +153,14 @@ void note_cut_bands(Canvas& canvas, const Frame& frame, const Chart& chart) {
     for (const double high : series.high) above = above || high > frame.y.to;
     for (const double low : series.low) below = below || low < frame.y.from;
   }
-  const double x = frame.plot.x + 6;
-  if (above && chart.y.to) canvas.text(x, frame.plot.y + kTickSize, "↑ bands go on", "start", "oc-tick oc-note");
-  if (below && chart.y.from) canvas.text(x, frame.plot.bottom() - 5, "↓ bands go on", "start", "oc-tick oc-note");
+  // On the side that the labels of lines across leave free.
+  const bool at_right = std::ranges::none_of(chart.markers, [&](const MarkerLine& marker) {
+    return !marker.horizontal && frame.x.shows(marker.at) && frame.x(marker.at) > frame.plot.x + frame.plot.width / 2;
+  });
+  const double x = at_right ? frame.plot.right() - 6 : frame.plot.x + 6;
+  const char* anchor = at_right ? "end" : "start";
+  if (above && chart.y.to) canvas.text(x, frame.plot.y + kTickSize, "↑ bands go on", anchor, "oc-tick oc-note");
+  if (below && chart.y.from) canvas.text(x, frame.plot.bottom() - 5, "↓ bands go on", anchor, "oc-tick oc-note");
 }
 
 void draw_bars(Canvas& canvas, const Frame& frame, const Series& series, double room, size_t place, size_t places) {
@@ -198,7 +203,8 @@ void draw_markers(Canvas& canvas, const Frame& frame, const Chart& chart) {
     Box text;
     if (marker.horizontal) {
       canvas.line(plot.x, at, plot.right(), at, "oc-mark");
-      text = {plot.x + 6, at - 5 - kTickSize, width, kTickSize};
+      const double above = at - 5 - kTickSize;
+      text = {plot.x + 6, above < plot.y ? at + 3 : above, width, kTickSize};
     } else {
       canvas.line(at, plot.y, at, plot.bottom(), "oc-mark");
       const bool crossed = std::ranges::any_of(chart.markers, [&](const MarkerLine& other) {

@@ -80,9 +80,9 @@ void draw_forest(Canvas& canvas, const Forest& forest, const Box& box) {
     canvas.text(left + width / 2, plot.y - 7, forest.columns[c], "middle", "oc-tick");
     canvas.line(left, plot.y, left, plot.bottom(), "oc-grid");
     canvas.line(x(0), plot.y, x(0), plot.bottom(), "oc-axis");
-    for (const Tick& tick : ticks(x, width > 130 ? 3 : 1)) {
+    for (const Tick& tick : ticks(x, width > 130 ? 3 : 2)) {
       canvas.line(x(tick.at), plot.bottom(), x(tick.at), plot.bottom() + 4, "oc-axis");
-      if (tick.at != 0 || width > 60)
+      if (tick.at == 0 || std::abs(x(tick.at) - x(0)) > 20)  // none on that of 0
         canvas.text(x(tick.at), plot.bottom() + kTickSize + 6, tick.text, "middle", "oc-tick");
     }
   }

@@ -12,8 +12,6 @@ std::vector<Tick> label_ticks(const std::vector<std::string>& labels, double roo
   double widest = kTickSize;
   if (across)
     for (const std::string& label : labels) widest = std::max(widest, text_width(label, kTickSize) + 8);
-  else
-    widest += 2;
   const auto stride = std::max<size_t>(1, static_cast<size_t>(std::ceil(widest / std::max(room_each, 0.1))));
   std::vector<Tick> list;
   for (size_t i = 0; i < labels.size(); i += stride) list.push_back({static_cast<double>(i), labels[i]});

@@ -32,11 +32,9 @@ void scale_to_lines(Chart& chart) {
   draw::Range range(false);
   for (const Series& series : chart.series)
     for (const double y : series.y) range.add(y);
-  auto [from, to] = range.ends();
-  const double room = (to - from) * 0.12;
-  from -= room, to += room;
-  draw::widen_to_ticks(from, to, 5);
-  chart.y.from = from, chart.y.to = to;
+  const auto [from, to] = range.ends();
+  const double room = (to - from) * 0.1;
+  chart.y.from = from - room, chart.y.to = to + room;
 }
 
 std::optional<Chart> by_position(const Compared& result, int64_t length) {
@@ -90,6 +88,14 @@ Forest forest_of(const Compared& result, std::string_view protocol) {
   };
   for (const ComparedScheme& scheme : result.schemes) add(scheme.position, protocol, "");
   if (protocol == kWhole) add(result.native, kRecent, ", last tokens");
+  // Lengths that have nothing to show, as those inside the trained one where windows slide.
+  for (size_t c = forest.columns.size(); c-- > 0;) {
+    if (std::ranges::any_of(forest.rows, [&](const Forest::Row& row) { return std::isfinite(row.cells[c].mean); }))
+      continue;
+    const auto at = static_cast<ptrdiff_t>(c);
+    forest.columns.erase(forest.columns.begin() + at);
+    for (Forest::Row& row : forest.rows) row.cells.erase(row.cells.begin() + at);
+  }
   std::ranges::stable_sort(forest.rows, {}, [&](const Forest::Row& row) {
     for (size_t c = row.cells.size(); c-- > 0;)
       if (std::isfinite(row.cells[c].mean)) return std::pair(row.cells.size() - c, row.cells[c].mean);
@@ -99,6 +105,13 @@ Forest forest_of(const Compared& result, std::string_view protocol) {
 }
 
 double forest_height(const Forest& forest) { return 76 + 27 * static_cast<double>(forest.rows.size()); }
+
+std::string position_caption(const Compared& result) {
+  return "Differences to " + spec(result.reference) +
+         " on the same tokens. Bands are 95&nbsp;% intervals over windows, cut where the scale of the lines ends. A "
+         "line "
+         "that leaves 0 at the trained length shows a scheme that does not reach further.";
+}
 
 std::string clipped_caption(const Compared& result) {
   return "Differences to " + spec(result.reference) +
@@ -130,6 +143,7 @@ std::string difference_by_position(const Compared& result) {
     Drawing small{.key = "difference-by-position-narrow",
                   .label = "Difference to the reference by position",
                   .panels = {*chart},
+                  .caption = position_caption(result),
                   .width = 360,
                   .height = 330,
                   .narrow_only = true};

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "draw/scale.h"
 #include "report/compared_html_parts.h"
 #include "report/text.h"
 
@@ -28,12 +29,23 @@ HeatMap matrix_map(const Compared& result, const std::vector<std::vector<double>
   return map;
 }
 
+constexpr double kLongest = 70;  // pixels of a label
+
+std::string short_label(std::string label) {
+  while (draw::text_width(label + "…", 11) > kLongest) {
+    while (!label.empty() && (static_cast<unsigned char>(label.back()) & 0xc0) == 0x80) label.pop_back();
+    if (!label.empty()) label.pop_back();
+  }
+  return label + "…";
+}
+
 // Token texts as labels: a blank at the beginning, which most have, as a dot in the middle.
 std::vector<std::string> token_labels(const Compared& result, size_t tokens) {
   std::vector<std::string> labels;
   for (size_t i = 0; i < tokens; ++i) {
     std::string label = i < result.attention_pieces.size() ? escaped(result.attention_pieces[i]) : std::to_string(i);
     if (label.starts_with(' ')) label.replace(0, 1, "·");
+    if (draw::text_width(label, 11) > kLongest) label = short_label(label);
     labels.push_back(std::move(label));
   }
   return labels;
@@ -94,10 +106,12 @@ std::string attention_figure(const Compared& result, const ComparedScheme& schem
   const std::string value = base == nullptr ? "weight" : "weight, minus " + short_name(base->position) + "'s";
   const std::string which =
       layers == 1 ? "" : "layer " + std::to_string(most + 1) + (base == nullptr ? "" : ", which differs most");
+  constexpr double kCell = 11.4;
+  const auto n = static_cast<double>(std::max<size_t>(scheme.attention.front().size(), 14));
   Drawing drawing{.key = "attention-" + std::to_string(place),
                   .label = "Attention under " + scheme.position,
-                  .width = 620,
-                  .height = 590,
+                  .width = 32 + 62 + kLongest + 30 + kCell * n,  // margins, the colour bar, labels
+                  .height = 40 + kLongest + kCell * n,
                   .wide = true};
   drawing.panels.emplace_back(
       attention_map(result, difference_of(scheme, base, 0, layers), layers == 1 ? "" : "mean of all layers", value));

@@ -66,7 +66,12 @@ std::string sample(const Compared& result, const ComparedScheme& scheme) {
     if (i == inside && i > 0)
       story += "<span class=\"edge\"><span class=\"unseen\"> [</span>" + grouped(result.trained_length) +
                "<span class=\"unseen\"> tokens: the trained length ends] </span></span>";
-    story += tinted(text.pieces[i], i < text.surprisal.size() ? text.surprisal[i] : kNan);
+    // Empty lines one after the other would take the page.
+    const bool empty_line = text.pieces[i] == "\n" && i > 1 && text.pieces[i - 1] == "\n" && text.pieces[i - 2] == "\n";
+    if (empty_line)
+      story += "<span class=\"line-end\">↵</span>";
+    else
+      story += tinted(text.pieces[i], i < text.surprisal.size() ? text.surprisal[i] : kNan);
   }
   size_t longest = 0;
   for (const ComparedScheme& other : result.schemes) longest = std::max(longest, other.sample.pieces.size());

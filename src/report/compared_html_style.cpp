@@ -50,6 +50,7 @@ nav a { display: inline-block; padding: .15rem 0; text-decoration: none; }
 nav a:hover { text-decoration: underline; }
 section { padding-top: clamp(2.5rem, 5vw, 4rem); }
 #where { padding-top: 1.25rem; }
+#summary { padding-top: 1rem; }
 #where > h2, .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 h2 { margin-bottom: 1.25rem; font-size: clamp(1.5rem, 3vw, 1.875rem); font-weight: 620; line-height: 1.2;
   letter-spacing: -.012em; }
@@ -103,15 +104,17 @@ th[scope=row] { max-width: 17rem; font-weight: 400; white-space: normal; }
 td.reason { min-width: 16rem; color: var(--quiet); white-space: normal; }
 
 .drawing { margin-bottom: 1.5rem; }
+#where .drawing { margin-bottom: 0; }
 .narrow-only { display: none; }
 .panels { display: grid; gap: .75rem 1.75rem; }
 .columns-2 { grid-template-columns: repeat(auto-fill, minmax(min(100%, 27rem), 1fr)); }
 .columns-3 { grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); }
-.panel { min-width: 0; max-width: calc(var(--width, 600px) * 1.35); }
-.panel svg { display: block; overflow: visible; width: calc(100% + 2 * var(--inset, 0%)); height: auto; margin: 0 calc(-1 * var(--inset, 0%)); }
+.panel { min-width: 0; max-width: calc(var(--width, 600px) * 1.15); }
+.panel > svg { display: block; overflow: visible; width: calc(100% + 2 * var(--inset, 0%)); height: auto; margin: 0 calc(-1 * var(--inset, 0%)); }
+.panel .scroll > svg { display: block; width: 100%; height: auto; }
 .wide .panels { display: flex; gap: .5rem; width: max-content; }
 .wide .panel { flex: none; width: var(--width); }
-.wide svg { width: 100%; margin: 0; }
+.wide .panel > svg { width: 100%; margin: 0; }
 .wide .columns-2 { flex-wrap: wrap; width: auto; }
 figcaption { margin-top: .75rem; font-size: .9375rem; line-height: 1.5; }
 .pictures { gap: 2.25rem 1.75rem; }
@@ -162,7 +165,6 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   .ranked td.ppl, .ranked td.delta { grid-row: 2; }
   .ranked td.delta { grid-column: 2; text-align: right; }
   .ranked td[data-label]:not(.left)::before { content: attr(data-label) " "; color: var(--quiet); font-size: .8125rem; }
-  .ranked .interval { display: inline; margin-left: .4em; }
 }
 @media print {
   :root { --paper: #fff; --raised: #fff; }
