@@ -134,6 +134,7 @@ Figure draw_slopes(const PictureInput& input) {
   }
   Chart chart = bar_chart("what a score loses per token of distance", "head, counted from 0", "slope (1/token)",
                           std::move(labels), std::move(slopes));
+  chart.series.front().scheme = input.spec;
   chart.key = "slopes";
   // Series are made before the charts that hold them: GCC 12 frees twice what stands in braces beside a call that
   // throws.
@@ -160,7 +161,7 @@ Figure draw_buckets(const PictureInput& input) {
   const SchemeFacts facts = describe_position_scheme(spec, input.shape);
   const int64_t count = std::stoll(facts.param("buckets")), distances = distances_shown(input, 160);
   const std::vector<double> rows = table_row_by_distance(spec, input.shape, count, distances);
-  const Series steps{.x = count_from(0, distances), .y = rows, .drawn = Drawn::steps};
+  const Series steps{.x = count_from(0, distances), .y = rows, .drawn = Drawn::steps, .scheme = input.spec};
   const Chart chart{.x = {.title = "distance (tokens)"}, .y = {.title = "bucket"}, .series = {steps}, .key = "buckets"};
   return {.title = "Buckets of " + facts.spec,
           .description = "Step chart of the bucket of every distance: one each for near ones, wider ones farther.",
@@ -206,6 +207,7 @@ Figure draw_norms(const PictureInput& input) {
   if (shared) {
     chart.series.resize(1);
     chart.series[0].name = "";
+    chart.series[0].scheme = input.spec;
   }
   Figure figure{.title = "Distance vectors of " + scheme->spec(),
                 .description = "Line chart of the length of the vector that a query meets at each distance.",

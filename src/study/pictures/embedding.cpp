@@ -126,7 +126,8 @@ Figure draw_similarity(const PictureInput& input) {
     what = "Cosine of what two positions add, over all pairs so far apart; " + added.width() + ".";
   }
   const std::vector<int64_t> up = rises(curve);
-  const Series line{.name = "S(k)", .x = count_from(0, static_cast<int64_t>(curve.size())), .y = curve};
+  const Series line{
+      .name = "S(k)", .x = count_from(0, static_cast<int64_t>(curve.size())), .y = curve, .scheme = input.spec};
   Series dots{.name = "higher than one step nearer", .drawn = Drawn::dots, .colour = 1};
   for (const int64_t k : up) dots.x.push_back(static_cast<double>(k)), dots.y.push_back(curve[k]);
   const Chart chart{

@@ -85,6 +85,7 @@ Figure draw_distances(const PictureInput& input) {
     for (const int64_t first : found.first) labels.push_back(std::to_string(first) + (first > 1 ? "+" : ""));
     Chart chart = bar_chart(head_name(head) + ": mean " + fixed(found.mean_distance, 1), "distance (tokens)",
                             "share of weight", std::move(labels), found.shares);
+    chart.series.front().scheme = input.spec;
     chart.y.from = 0;
     chart.y.to = 1;
     chart.key = "head-" + std::to_string(head);
