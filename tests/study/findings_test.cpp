@@ -224,6 +224,11 @@ TEST_CASE("findings: the first, which is the page's title, answers what was aske
   CHECK(says(title({kOnlyRope, sines, none}), "Of the 2 schemes that these weights never saw, none costs least"));
   CHECK(says(title({kOnlyRope, yarn}), "rope:scaling=yarn,factor=4 reads best of all that ran"));
   CHECK(says(title({kOnlyRope, taken, other}), "Taking positions away costs most with rope;layers=0:none"));
+  // Where nothing is told no place costs most.
+  const Finding nothing = findings_of(made_up_comparison({kOnlyRope, taken, other}, 0.7)).front();
+  CHECK(says(nothing,
+             "Positions taken from one place at a time, 2 places in all, cost nothing that can be told here; "
+             "most with rope;layers=0:none (0.500 nats [-0.200, 1.200] a token) at 256 tokens."));
   CHECK(says(title({kRope, kAlibi, kNone}), "Trained under 3 schemes at once, these weights read best under rope"));
   CHECK(says(title({kOnlyRope}), "Under rope, which they were trained with"));
   Compared random = made_up_comparison({kOnlyRope, sines});

@@ -120,7 +120,18 @@ void add_ablation(const Compared& result, Findings& findings) {
   });
   if (taken.rows.size() < 2) return;
   const ComparedRow &least = *taken.rows.front(), &most = *taken.rows.back();
-  const auto told = [](size_t count) { return count == 1 ? std::string() : ", though not told apart from the next"; };
+  if (!delta_of(most).is_above_zero()) {
+    findings.push_back(finding("ablation", most, most.against, delta_of(most),
+                               "Positions taken from one place at a time, " + std::to_string(taken.rows.size()) +
+                                   " places in all, cost nothing that can be told here; most with " + most.position +
+                                   verb_and_amount(delta_of(most), "", ", which saves", "") + " at " +
+                                   tokens_text(most.length) + "."));
+    return;
+  }
+  const auto told = [](size_t count) {
+    return count == 1 ? std::string()
+                      : " (not told apart from " + std::to_string(count - 1) + (count == 2 ? " other)" : " others)");
+  };
   findings.push_back(finding("ablation", most, most.against, delta_of(most),
                              "Taking positions away costs most with " + most.position + ", " + amount(delta_of(most)) +
                                  " at " + tokens_text(most.length) + told(taken.trailers()) + "."));
