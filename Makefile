@@ -1,6 +1,6 @@
 # Builds Ordinal, tests it and installs it. `make help` lists the targets.
 # config=release|debug|sanitize|thread picks flags and the folder build/$(config), so switching never needs `clean`;
-# the targets fuzz and arm64 use a config of their own.
+# the targets fuzz, arm64 and mpi use a config of their own.
 # A fresh clone compiles a folder at a time, in two fifths of the time. Whoever works on the code says `make unity=0` once:
 # from then on this build folder goes file by file.
 
@@ -36,13 +36,19 @@ flags_debug := -O0 -g
 flags_sanitize := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 # clang has its own way of saying which sanitizer is on; the sources ask in GCC's.
 flags_thread := -O1 -g -fsanitize=thread -D__SANITIZE_THREAD__=1
+flags_mpi := $(flags_release)
 # libFuzzer comes with clang, whose warnings are not g++'s; only the harnesses link its main.
 flags_fuzz := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
   -D__SANITIZE_ADDRESS__=1
 # -static: the programs run under qemu without an arm64 system around them.
 flags_arm64 := -O2 -g1 -DNDEBUG -static
 ifeq ($(flags_$(config)),)
-$(error config=$(config) is not one of release, debug, sanitize, thread)
+$(error config=$(config) is not one of release, debug, sanitize, thread, mpi)
+endif
+ifeq ($(config),mpi)
+$(B)/src/ranks/mpi_ranks.o $(B)/unity/src/ranks.o: EXTRA_FLAGS += $(addprefix -isystem ,$(patsubst -I%,%,$(shell mpicxx --showme:compile))) \
+  -DOMPI_SKIP_MPICXX
+LIBS += $(shell mpicxx --showme:link)
 endif
 # clang: libFuzzer comes with it, and its OpenMP runtime tells the thread sanitizer what waits for what (GCC's does not).
 # Its warnings are not g++'s.
@@ -66,7 +72,9 @@ endif
 ALL_FLAGS = $(FLAGS) $(WARN) $(flags_$(config)) $(EXTRA_FLAGS)
 
 headers := $(wildcard include/ordinal/*.h src/*/*.h src/*/*/*.h src/*/*.def)
-lib_sources := $(filter-out src/cli/% src/serve/%,$(wildcard src/*/*.cpp src/*/*/*.cpp))
+# Who the other processes are: nobody, or MPI's ranks (`make mpi`).
+other_ranks := src/ranks/$(if $(filter mpi,$(config)),one_rank,mpi_ranks).cpp
+lib_sources := $(filter-out src/cli/% src/serve/% $(other_ranks),$(wildcard src/*/*.cpp src/*/*/*.cpp))
 serve_sources := $(wildcard src/serve/*.cpp)
 cli_sources := $(wildcard src/cli/*.cpp)
 test_sources := $(wildcard tests/*.cpp tests/*/*.cpp)
@@ -97,7 +105,7 @@ endif
 quietly = $(if $(V),,@echo '  $(firstword $(1)) $@'; )$(1)
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-isa parity real page-check serve-check lab-check sanitize thread fuzz arm64 example \
+.PHONY: all demo test test-isa mpi mpi-test parity real page-check serve-check lab-check sanitize thread fuzz arm64 example \
   bench bench-peers lint lint-rules tidy each format golden pictures model coverage study install uninstall packages clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -191,7 +199,7 @@ test: $(B)/ordinal $(B)/tests/run  ## all tests; config=debug|sanitize picks ano
 # The best instruction set is what `make test` runs under; these are the others. "However" logits are computed goes through
 # all of them by itself.
 isas = generic $(shell grep -qw avx512_vnni /proc/cpuinfo && echo avx2)
-computing := -tc=kernels*,model*,contract*,checks*,position*,perplexity*,generat*,batch*,scheduler* -tce=*however*
+computing := -tc=kernels*,model*,ranks*,contract*,checks*,position*,perplexity*,generat*,batch*,scheduler* -tce=*however*
 test-isa: $(B)/ordinal $(B)/tests/run  ## the tests that compute, under every other ORDINAL_ISA that this machine has
 	@for isa in $(isas); do echo "ORDINAL_ISA=$$isa"; \
 	  ORDINAL_ISA=$$isa tools/run_tests.sh $(B)/tests/run $(or $(TEST_ARGS),$(computing)) || exit 1; done
@@ -201,13 +209,19 @@ sanitize:  ## all tests under the address and undefined-behaviour sanitizers
 
 # First a race that is there on purpose: a sanitizer that does not see it proves nothing.
 # setarch: this sanitizer wants the old, less random memory layout that newer kernels leave.
-sharing := -tc=kernels*,model*,generat*,batch*,scheduler*,compare*,contract*
+sharing := -tc=kernels*,model*,ranks*,generat*,batch*,scheduler*,compare*,contract*
 thread: build/packages/clang.ok  ## the tests that share work between threads, under the thread sanitizer
 	@$(MAKE) --no-print-directory config=thread build/thread/ordinal build/thread/tests/run
 	@export TSAN_OPTIONS=ignore_noninstrumented_modules=1 run_under="$$(setarch -R true 2>/dev/null && echo setarch -R)"; \
 	  $$run_under build/thread/tests/run -ns -tc='planted race*' 2>&1 | grep -q 'ThreadSanitizer: data race' || \
 	  { echo "the thread sanitizer did not notice the planted race" >&2; exit 1; }; \
 	  tools/run_tests.sh build/thread/tests/run $(or $(TEST_ARGS),$(sharing))
+
+mpi: build/packages/mpi.ok  ## build/mpi/ordinal, which several machines can run together under mpirun (src/ranks/README.md)
+	@$(MAKE) --no-print-directory config=mpi build/mpi/ordinal
+
+mpi-test: mpi $(B)/ordinal  ## the bytes of one process on 1 to 8 ranks, and ranks that fail; MPI_TEST="--long" takes all
+	tools/check_ranks.py $(B)/ordinal build/mpi/ordinal $(MPI_TEST)
 
 real: all build/venv/real.ok  ## published models against transformers on the same GGUF files (downloads 350 MB)
 	build/venv/bin/python tools/real_models.py $(B)/ordinal

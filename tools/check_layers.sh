@@ -5,10 +5,10 @@ cd "$(dirname "$0")/.."
 
 # What each folder may include beside itself. results are plain structs: study fills them, draw and report read them, so
 # neither of these sees a model, nor study how a result is written down. The rooms of study do not see each other.
-engine="base format position kernels model"
+engine="base format position kernels ranks model"
 room="$engine results text study"
-declare -A sees=([base]="" [results]="base" [format]="base" [position]="base" [kernels]="base"
-  [model]="base format position kernels" [text]="$engine results"
+declare -A sees=([base]="" [results]="base" [format]="base" [position]="base" [kernels]="base" [ranks]=""
+  [model]="base format position kernels ranks" [text]="$engine results"
   [draw]="base results" [report]="base results format draw" [study]="$engine results text"
   [study/bench]="$room" [study/check]="$room" [study/compare]="$room" [study/pictures]="$room")
 # Foreign formats: convert holds what all their readers share, and the small formats.

@@ -31,6 +31,8 @@ search -rnE 'nlohmann|CLI/|pcre2|utf8proc|immintrin|omp\.h' include --include='*
   rule 'public headers need the standard library only'
 search -rl '#include <nlohmann' src | search -vxE 'src/base/json\.cpp' |
   rule 'JSON is read and written in base/json.cpp'
+search -rlE '<mpi\.h>|\bMPI_' src --include='*.h' --include='*.cpp' | search -vxE 'src/ranks/(mpi_ranks\.cpp)' |
+  rule 'only src/ranks/mpi_ranks.cpp knows MPI'
 search -rlE 'httplib' src | search -v '^src/serve/' | rule 'only src/serve knows the HTTP library'
 search -rlE 'CLI/' src | search -v '^src/cli/' | rule 'only src/cli knows the command line library'
 search -rlE '#include <pcre2' src | search -v '^src/text/' | rule 'only src/text knows PCRE2'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sees to the Debian packages that a target needs: looks for their headers and commands, installs what is missing.
 #
-#   tools/install_packages.sh [--check] SET...      sets: build test arm64 clang page python pkg-config
+#   tools/install_packages.sh [--check] SET...      sets: build test arm64 clang mpi page python pkg-config
 #   tools/install_packages.sh --clang               prints the clang++ to use
 #
 # --check installs nothing and fails when something is missing. CXX names the compiler whose headers count.
@@ -66,6 +66,11 @@ for set in "$@"; do
         missing+=("clang-$version" "libomp-$version-dev" "libclang-rt-$version-dev")
       fi
       ;;
+    mpi)
+      need libopenmpi-dev has_command mpicxx
+      need openmpi-bin has_command mpirun
+      need iproute2 has_command ip
+      ;;
     page) need chromium has_browser ;;
     pkg-config) need pkg-config has_command pkg-config ;;
     python)
@@ -73,7 +78,7 @@ for set in "$@"; do
       need python3-venv has_venv
       ;;
     *)
-      echo "install_packages.sh: no set '$set'; there are: build test arm64 clang page python pkg-config" >&2
+      echo "install_packages.sh: no set '$set'; there are: build test arm64 clang mpi page python pkg-config" >&2
       exit 2
       ;;
   esac

@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/ranks_report.h"
 #include "cli/terminal.h"
 #include "ordinal/error.h"
 #include "position/scheme.h"
@@ -39,6 +40,7 @@ struct BenchCommand {
 
 void define(Parser& parser, BenchCommand& o) {
   o.model.add_to(parser);
+  o.model.add_ranks_to(parser);
   parser.list("--shape", o.shapes,
               "random weights of a shape in place of a model: " + joined(bench_shapes(), ", ", &BenchShape::name));
   parser.list("--dtype", o.dtypes,
@@ -132,6 +134,8 @@ int run_bench(Arguments arguments) {
     for (const Dtype dtype : dtypes) {
       const std::shared_ptr<const Model> model =
           made_up ? make_bench_model(name, dtype) : open_model(o.model, notes).model;
+      RanksReport::watch(model);
+      note_idle_ranks(model->config(), notes);
       for (const Dtype kv_dtype : kv_dtypes)
         for (const int64_t count : o.threads)
           for (const int64_t depth : o.depths)

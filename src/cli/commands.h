@@ -1,6 +1,7 @@
 // commands.h: the commands, one function each; main.cpp holds the table.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,9 +10,17 @@ namespace ordinal::cli {
 
 using Arguments = std::span<const std::string>;  // without the program's and the command's name
 
+// What several ranks (src/ranks/README.md) do with a command.
+enum class Ranked : uint8_t {
+  shared,   // they share one model
+  first,    // the first does it, the others have nothing to do
+  refused,  // one rank only
+};
+
 struct Command {
   std::string_view name, summary;
   int (*run)(Arguments);
+  Ranked ranked = Ranked::first;
 };
 
 // All of them, in the order of help.

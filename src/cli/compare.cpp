@@ -7,8 +7,10 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/ranks_report.h"
 #include "cli/terminal.h"
 #include "cli/texts.h"
+#include "cli/together.h"
 #include "cli/weights_checksum.h"
 #include "ordinal/error.h"
 #include "position/scheme.h"
@@ -148,9 +150,10 @@ int run_compare(Arguments arguments) {
 
   watch_signals();
   const Notes notes = parser.notes(o.quiet);
-  if (o.texts.files.empty()) o.texts.files.push_back(default_text_path());
+  if (o.texts.files.empty()) o.texts.files.push_back(from_first(default_text_path));
   const auto start = std::chrono::steady_clock::now();
   const OpenedModel opened = open_model(o.model, notes);
+  note_idle_ranks(opened.model->config(), notes);
   const bool has_start = opened.model->config().bos_id >= 0 || !opened.model->config().eos_ids.empty();
   std::vector<TokenStream> streams =
       read_streams(o.texts, opened, has_start ? StartToken::always : StartToken::never, notes);

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/generate_command.h"
 #include "cli/terminal.h"
+#include "cli/together.h"
 #include "ordinal/error.h"
 #include "report/json.h"
 #include "report/text.h"
@@ -129,7 +130,8 @@ void settle(GenerateCommand& o) {
   if (o.logprobs && *o.logprobs < 0)
     throw Error("--logprobs is out of range", "0 or more", std::to_string(*o.logprobs));
   // Not `random_device` for all 64 bits: a seed is to be read and typed.
-  o.generate.sampler.seed = o.seed ? *o.seed : std::random_device()();
+  o.generate.sampler.seed =
+      o.seed ? *o.seed : std::stoull(from_first([] { return std::to_string(std::random_device()()); }));
   o.run.check();
   check_generate_options(o.generate, std::numeric_limits<TokenId>::max());
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/batch_lines.h"
+#include "cli/together.h"
 #include "ordinal/error.h"
 #include "report/json.h"
 #include "report/text.h"
@@ -32,14 +33,7 @@ class Results {
   // A file that is there is somebody's: Error unless it is to be gone on with.
   void check(bool resume) {
     if (!path_) return;
-    std::error_code unknown;
-    there_ = fs::is_regular_file(*path_, unknown);
-    if (there_ && !resume)
-      throw Error("the output " + *path_ + " exists", "a path that is free, or --resume",
-                  "a file of " + report::byte_size(static_cast<int64_t>(fs::file_size(*path_, unknown))),
-                  "--resume to go on after the results in it, another -o, or `rm " + *path_ + "`");
-    if (resume && !there_ && fs::exists(*path_, unknown))
-      throw Error("cannot resume " + *path_, "a file of results", "something that is no regular file");
+    there_ = from_first([&] { return std::string(is_there(resume) ? "yes" : ""); }) == "yes";
   }
 
   bool there() const { return there_; }
@@ -47,7 +41,7 @@ class Results {
 
   // Goes on after the first `bytes`.
   void open_after(size_t bytes) {
-    if (!path_) return;
+    if (!path_ || !speaks()) return;
     // O_EXCL where nothing was there: two runs that begin together must not write into each other's file.
     std::error_code unknown;
     const int fresh = there_ || fs::exists(*path_, unknown) ? 0 : O_CREAT | O_EXCL;
@@ -59,6 +53,7 @@ class Results {
 
   void write_line(const std::string& line) {
     if (!path_) return write_out(line);
+    if (!speaks()) return;
     for (std::string_view rest = line; !rest.empty();) {
       const ssize_t count = ::write(descriptor_, rest.data(), rest.size());
       if (count < 0 && errno == EINTR) continue;
@@ -68,6 +63,18 @@ class Results {
   }
 
  private:
+  bool is_there(bool resume) const {
+    std::error_code unknown;
+    const bool there = fs::is_regular_file(*path_, unknown);
+    if (there && !resume)
+      throw Error("the output " + *path_ + " exists", "a path that is free, or --resume",
+                  "a file of " + report::byte_size(static_cast<int64_t>(fs::file_size(*path_, unknown))),
+                  "--resume to go on after the results in it, another -o, or `rm " + *path_ + "`");
+    if (resume && !there && fs::exists(*path_, unknown))
+      throw Error("cannot resume " + *path_, "a file of results", "something that is no regular file");
+    return there;
+  }
+
   [[noreturn]] void fail() const {
     const int code = errno;
     throw Error("cannot write " + *path_, "a file that can be written", std::strerror(code),
@@ -146,7 +153,10 @@ int run_generate_batch(GenerateCommand& o) {
   if (results.there()) done = parse_results(results.read(), *o.output, input, o, opened.path, position);
   const uint64_t seed = done.seed.value_or(o.generate.sampler.seed);
   input.seed_from(seed);
-  results.open_after(done.bytes);
+  in_step([&] {
+    results.open_after(done.bytes);
+    return true;
+  });
   const size_t total = input.lines.size();
   if (done.count > 0)
     notes.say(std::to_string(done.count) + " of " + std::to_string(total) + " results are in " + *o.output +

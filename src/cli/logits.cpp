@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
+#include "cli/together.h"
 #include "ordinal/error.h"
 #include "ordinal/sampler.h"
 #include "report/json.h"
@@ -123,7 +124,10 @@ int run_logits(Arguments arguments) {
   const std::vector<int64_t> shape = o.all ? std::vector{length, vocab_size} : std::vector{vocab_size};
   const bool to_output = o.output == "-";
   std::optional<report::NpyFile> file;
-  if (o.output && !to_output) file.emplace(*o.output, shape);
+  in_step([&] {
+    if (o.output && !to_output && speaks()) file.emplace(*o.output, shape);
+    return true;
+  });
   if (to_output) write_out(report::npy_header(shape));
   Evaluated result;
   result.model = opened.path;
@@ -133,13 +137,13 @@ int run_logits(Arguments arguments) {
   result.all = o.all;
   evaluate(session, ids, o.all, o.quiet, [&](int64_t, std::span<const float> logits) {
     if (file) return file->add(logits);
-    if (to_output) return write_out({reinterpret_cast<const char*>(logits.data()), logits.size_bytes()});
+    if (o.output) return write_out({reinterpret_cast<const char*>(logits.data()), logits.size_bytes()});
     if (o.json) result.logits.emplace_back(logits.begin(), logits.end());
     for (ScoredToken& token : best_of(logits, o.all ? 1 : o.top, opened.tokenizer.get()))
       result.best.push_back(std::move(token));
   });
-  if (file) {
-    file->finish();
+  if (o.output && !to_output) {
+    if (file) file->finish();
     notes.say("wrote " + *o.output + ": float32 [" + (o.all ? std::to_string(length) + ", " : "") +
               std::to_string(vocab_size) + "], position " + result.position);
   } else if (!to_output) {

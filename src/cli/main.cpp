@@ -1,7 +1,6 @@
 // main.cpp: the table of commands, and how a run ends.
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <exception>
 #include <new>
 #include <numeric>
@@ -14,8 +13,11 @@
 #include "cli/commands.h"
 #include "cli/lost_pages.h"
 #include "cli/parser.h"
+#include "cli/ranks_report.h"
 #include "cli/terminal.h"
+#include "cli/together.h"
 #include "ordinal/error.h"
+#include "ranks/ranks.h"
 #include "report/text.h"
 
 namespace ordinal::cli {
@@ -24,20 +26,20 @@ namespace {
 constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2;
 
 constexpr Command kCommands[] = {
-    {"generate", "continue a prompt", run_generate},
-    {"logits", "scores of the next token, as a table, JSON or .npy", run_logits},
+    {"generate", "continue a prompt", run_generate, Ranked::shared},
+    {"logits", "scores of the next token, as a table, JSON or .npy", run_logits, Ranked::shared},
     {"tokenize", "text to token ids, pieces and byte offsets", run_tokenize},
     {"detokenize", "token ids to text", run_detokenize},
     {"convert", "a checkpoint of another program, or a model file, to a model file", run_convert},
     {"inspect", "what a model file holds", run_inspect},
-    {"compare", "the same weights under several position schemes", run_compare},
-    {"perplexity", "how well a model predicts texts", run_perplexity},
+    {"compare", "the same weights under several position schemes", run_compare, Ranked::shared},
+    {"perplexity", "how well a model predicts texts", run_perplexity, Ranked::shared},
     {"diagnose", "which position facts a checkpoint was made with", run_diagnose},
     {"positions", "the position schemes there are", run_positions},
-    {"bench", "how fast a model runs on this machine", run_bench},
+    {"bench", "how fast a model runs on this machine", run_bench, Ranked::shared},
 #ifndef ORDINAL_WITHOUT_SERVER
-    {"serve", "the models over HTTP, as OpenAI's clients ask", run_serve},
-    {"lab", "position schemes compared on a page in the browser", run_lab},
+    {"serve", "the models over HTTP, as OpenAI's clients ask", run_serve, Ranked::refused},
+    {"lab", "position schemes compared on a page in the browser", run_lab, Ranked::refused},
 #endif
     {"manual", "the manual page, and completions for shells", run_manual},
 };
@@ -81,6 +83,25 @@ size_t distance(std::string_view a, std::string_view b) {
       near ? "ordinal " + std::string(nearest->name) : "ordinal --help"};
 }
 
+// On several ranks: all do the same, or the first does it alone.
+int run_ranked(const Command& command, Arguments arguments) {
+  Ranks& all = ranks();
+  check_same_run(command.name, arguments);
+  const std::string name = "ordinal " + std::string(command.name);
+  if (command.ranked == Ranked::refused && all.count() > 1)
+    throw Error(name + " runs on one rank", "1 rank", std::to_string(all.count()) + " ranks",
+                "without mpirun: " + name);
+  if (command.ranked != Ranked::first || all.count() == 1) {
+    const int status = command.run(arguments);
+    RanksReport::write();
+    return status;
+  }
+  if (!all.is_first()) return kDone;
+  Ranks alone;
+  const RanksInUse in_use(alone);
+  return command.run(arguments);
+}
+
 int run(std::vector<std::string> arguments) {
   if (arguments.empty()) throw UsageError{"no command was given", "ordinal --help"};
   if (arguments[0] == "help" || arguments[0] == "-h" || arguments[0] == "--help") {
@@ -95,33 +116,26 @@ int run(std::vector<std::string> arguments) {
     return kDone;
   }
   for (const Command& command : kCommands)
-    if (command.name == arguments[0]) return command.run(std::span(arguments).subspan(1));
+    if (command.name == arguments[0]) return run_ranked(command, std::span(arguments).subspan(1));
   refuse_command(arguments[0]);
 }
 
-int fail(const std::string& text) {
-  std::fprintf(stderr, "ordinal: error: %s\n", text.c_str());
-  return kFailed;
-}
-
-int run_guarded(int argc, char** argv) {
-  prepare_streams();
-  name_lost_pages();
+Ending run_guarded(int argc, char** argv) {
   try {
-    return run({argv + std::min(argc, 1), argv + argc});
+    return {run({argv + std::min(argc, 1), argv + argc})};
   } catch (const Error& error) {
-    return fail(error.what());
+    return {kFailed, error.what()};
   } catch (const UsageError& error) {
-    fail(error.message + (error.suggestion.empty() ? "" : "\n  try:      " + error.suggestion));
-    return kWrongUsage;
+    return {kWrongUsage, error.message + (error.suggestion.empty() ? "" : "\n  try:      " + error.suggestion)};
   } catch (const ClosedPipe&) {
-    return kDone;
+    return {kDone};
   } catch (const Interrupted&) {
-    return signal_exit_status();
+    return {signal_exit_status()};
   } catch (const std::bad_alloc&) {
-    return fail("there is not enough memory for this\n  try:      a smaller --ctx, fewer --samples, a smaller model");
+    return {kFailed,
+            "there is not enough memory for this\n  try:      a smaller --ctx, fewer --samples, a smaller model"};
   } catch (const std::exception& error) {
-    return fail(std::string("something unforeseen happened: ") + error.what());
+    return {kFailed, std::string("something unforeseen happened: ") + error.what()};
   }
 }
 
@@ -131,4 +145,10 @@ std::span<const Command> all_commands() { return kCommands; }
 
 }  // namespace ordinal::cli
 
-int main(int argc, char** argv) { return ordinal::cli::run_guarded(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace ordinal::cli;
+  prepare_streams();
+  ordinal::ranks();  // joins the others before anything else
+  name_lost_pages();
+  return end_together(run_guarded(argc, argv));
+}

@@ -4,13 +4,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <vector>
 
 #include "base/words.h"
 #include "cli/options.h"
+#include "cli/ranks_report.h"
+#include "cli/together.h"
 #include "convert/convert.h"
 #include "convert/tokenizers/tokenizer_files.h"
+#include "format/checksum.h"
 #include "format/config_fields.h"
 #include "format/mapped_file.h"
 #include "format/model_header.h"
@@ -43,6 +47,15 @@ std::vector<fs::path> model_folders() {
           here.parent_path() / "share" / "ordinal" / "models"};
 }
 
+std::string header_checksum(const ModelFile& file) {
+  const std::byte* data = file.tensors().front().data;
+  MappedPlace place;
+  if (!find_mapped(data, place)) return "";
+  FixedHeader header;
+  std::memcpy(&header, data - place.offset, sizeof header);
+  return checksum_text(header.header_checksum);
+}
+
 void ModelOptions::add_to(Parser& parser) {
   parser.option("-m,--model", "MODEL", model,
                 "a model file, or a checkpoint of another program, which is converted in memory [default: the file "
@@ -53,6 +66,12 @@ void ModelOptions::add_to(Parser& parser) {
 void ModelOptions::add_dtype_to(Parser& parser) {
   parser.option("--dtype", joined(kDtypes, "|", &DtypeInfo::name), dtype,
                 "how a foreign checkpoint's matrices are kept in memory [default: as in the checkpoint]");
+  add_ranks_to(parser);
+}
+
+void ModelOptions::add_ranks_to(Parser& parser) {
+  parser.flag("--ranks-report", RanksReport::wanted,
+              "under mpirun: what each rank holds and sends, on standard error at the end");
 }
 
 void ModelOptions::add_import_to(Parser& parser) {
@@ -118,7 +137,10 @@ OpenedModel open_model(const ModelOptions& options, const Notes& notes) {
   const auto start = std::chrono::steady_clock::now();
   OpenedModel opened;
   opened.path = model_path(options);
-  opened.model = Model::bind(open_model_file(options, opened.path, notes));
+  opened.model = in_step([&] { return Model::bind(open_model_file(options, opened.path, notes)); });
+  check_alike("model", "a header of checksum " + header_checksum(opened.model->file()),
+              "one file, or copies of it, on all machines");
+  RanksReport::watch(opened.model);
   if (opened.model->file().tokenizer_kind() != "none")
     opened.tokenizer = make_tokenizer(opened.model->file().tokenizer());
   opened.load_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -30,7 +30,8 @@ struct ModelOptions {
   std::optional<std::string> dtype;
 
   void add_to(Parser& parser);
-  void add_dtype_to(Parser& parser);   // for commands that compute with the weights
+  void add_dtype_to(Parser& parser);  // for commands that compute with the weights: also what goes with ranks
+  void add_ranks_to(Parser& parser);
   void add_import_to(Parser& parser);  // all but -m
 };
 
@@ -48,8 +49,11 @@ std::string model_path(const ModelOptions& options);
 // What an importer is told of a checkpoint at `path`. Throws Error for options that it cannot have. `notes` must
 // outlive what is returned.
 ImportOptions import_options(const ModelOptions& options, const std::string& path, const Notes& notes);
+// The checksum of a model's header, in which the checksums of all else are: one for the whole file.
+std::string header_checksum(const ModelFile& file);
 // Opens an Ordinal file, or converts a foreign checkpoint in memory, saying so.
 ModelFile open_model_file(const ModelOptions& options, const std::string& path, const Notes& notes);
+// The same on every rank, or an Error on all.
 OpenedModel open_model(const ModelOptions& options, const Notes& notes);
 // The tokenizer alone: reads no weights. Throws Error when there is none.
 std::unique_ptr<Tokenizer> open_tokenizer(const ModelOptions& options, const Notes& notes);

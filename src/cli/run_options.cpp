@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/options.h"
+#include "cli/ranks_report.h"
 #include "model/kv_cache.h"
 #include "ordinal/error.h"
 #include "position/scheme.h"
@@ -17,6 +18,11 @@ constexpr int64_t kLongest = int64_t{1} << 40;
 constexpr int64_t kMuchMemory = int64_t{256} << 20;
 // What a prompt gets unasked: a context so many times the trained length, or longer where it takes less memory.
 constexpr int64_t kFar = 4, kMostUnasked = int64_t{1} << 30;
+
+// Of the heads that this rank holds.
+int64_t cache_bytes(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t key_views = 1) {
+  return KvCache::bytes_of(config, capacity, kv_dtype, key_views, ModelShare(config, ranks()).heads().kv.count());
+}
 
 [[noreturn]] void refuse_prompt(const OpenedModel& opened, const RunOptions& options, const SessionNeeds& needs,
                                 const Session& session) {
@@ -33,7 +39,7 @@ constexpr int64_t kFar = 4, kMostUnasked = int64_t{1} << 30;
 // A prompt that was meant to be shorter would fill the memory of the machine before anybody saw why.
 void check_unasked(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, const SessionNeeds& needs) {
   const int64_t length = kFar * config.max_seq_len;
-  const int64_t bytes = KvCache::bytes_of(config, capacity, kv_dtype);
+  const int64_t bytes = cache_bytes(config, capacity, kv_dtype);
   if (capacity <= length || bytes <= kMostUnasked / std::max<int64_t>(1, needs.n_sessions)) return;
   throw Error(
       "the prompt is far longer than the " + std::to_string(config.max_seq_len) +
@@ -97,9 +103,9 @@ double machine_memory() {
 
 // A cache that the machine's memory cannot hold would end the program long after it had seemed to work.
 void check_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions) {
-  const double needed = (static_cast<double>(KvCache::bytes_of(config, capacity, kv_dtype)) +
-                         static_cast<double>(capacity) * sizeof(int64_t)) *
-                        static_cast<double>(n_sessions);
+  const double needed =
+      (static_cast<double>(cache_bytes(config, capacity, kv_dtype)) + static_cast<double>(capacity) * sizeof(int64_t)) *
+      static_cast<double>(n_sessions);
   const double memory = machine_memory();
   if (memory > 0 && needed > memory)
     throw Error("a context of " + std::to_string(capacity) + " tokens does not fit into memory",
@@ -110,7 +116,7 @@ void check_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, i
 
 void announce_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions,
                      const Notes& notes, int64_t key_views) {
-  const int64_t bytes = KvCache::bytes_of(config, capacity, kv_dtype, key_views);
+  const int64_t bytes = cache_bytes(config, capacity, kv_dtype, key_views);
   if (bytes <= kMuchMemory / std::max<int64_t>(1, n_sessions)) return;
   notes.say("the cache of keys and values for " + std::to_string(capacity) + " tokens takes " +
             report::byte_size(bytes) +
@@ -135,6 +141,7 @@ void note_standing(const Session& session, const Notes& notes) {
 Session open_session(const OpenedModel& opened, const RunOptions& options, const SessionNeeds& needs,
                      const Notes& notes) {
   const ModelConfig& config = opened.model->config();
+  note_idle_ranks(config, notes);
   SessionOptions wanted;
   wanted.position = options.position;
   wanted.capacity = options.ctx.value_or(0);

@@ -16,8 +16,10 @@
 #include <span>
 #include <utility>
 
+#include "cli/together.h"
 #include "format/output_file.h"
 #include "ordinal/error.h"
+#include "ranks/ranks.h"
 #include "report/text.h"
 
 namespace ordinal::cli {
@@ -55,7 +57,10 @@ void prepare_streams() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
+bool speaks() { return ranks().is_first(); }
+
 void write_out(std::string_view text) {
+  if (!speaks()) return;
   while (!text.empty()) {
     const ssize_t count = write(STDOUT_FILENO, text.data(), text.size());
     if (count < 0 && errno == EINTR) continue;
@@ -69,12 +74,17 @@ void write_out(std::string_view text) {
 
 void write_result(const std::string& path, std::string_view text) {
   if (path == "-") return write_out(text);
+  if (!speaks()) return;
   OutputFile file = OutputFile::on_disk(path);
   file.write(std::as_bytes(std::span(text)));
   file.commit();
 }
 
-bool output_is_terminal() { return isatty(STDOUT_FILENO) != 0; }
+// What mpirun passes on comes through a pseudo-terminal, behind which nobody need be.
+bool output_is_terminal() {
+  return isatty(STDOUT_FILENO) != 0 && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr &&
+         std::getenv("PMIX_RANK") == nullptr;
+}
 size_t output_width() {
   winsize size{};
   if (!output_is_terminal() || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
@@ -82,9 +92,13 @@ size_t output_width() {
 }
 
 bool output_takes_colour() { return output_is_terminal() && std::getenv("NO_COLOR") == nullptr; }
-bool input_is_terminal() { return isatty(STDIN_FILENO) != 0; }
+bool input_is_terminal() {
+  return from_first([] { return std::string(isatty(STDIN_FILENO) != 0 ? "yes" : ""); }) == "yes";
+}
 
-std::string read_file(const std::string& path) {
+namespace {
+
+std::string read_here(const std::string& path) {
   if (path == "-") return read_all(STDIN_FILENO, "standard input");
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw Error("cannot open " + path, "a file of text", std::strerror(errno));
@@ -96,6 +110,12 @@ std::string read_file(const std::string& path) {
     close(descriptor);
     throw;
   }
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  return from_first([&] { return read_here(path); });
 }
 
 std::string read_text(const std::string& path, const Notes& notes) {
@@ -110,12 +130,12 @@ std::string read_text(const std::string& path, const Notes& notes) {
 void Notes::say(const std::string& sentence) const { line("ordinal: note: " + sentence); }
 
 void Notes::line(const std::string& text) const {
-  if (!quiet_) std::fprintf(stderr, "%s\n", text.c_str());
+  if (!quiet_ && speaks()) std::fprintf(stderr, "%s\n", text.c_str());
 }
 
 Progress::Progress(std::string label, bool quiet)
     : label_(std::move(label)),
-      active_(!quiet && isatty(STDERR_FILENO) != 0),
+      active_(!quiet && speaks() && isatty(STDERR_FILENO) != 0),
       start_(Clock::now()),
       next_(start_ + std::chrono::milliseconds(500)) {}
 

@@ -12,6 +12,9 @@ namespace ordinal::cli {
 inline constexpr const char* kVersion = "0.1.0";
 inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // what Windows puts before UTF-8
 
+// Of several ranks the first alone reads standard input and writes, be it results, remarks or files.
+bool speaks();
+
 // Nobody reads standard output any more: the program ends quietly, with exit status 0.
 struct ClosedPipe {};
 
@@ -31,7 +34,8 @@ bool output_takes_colour();  // a terminal, and NO_COLOR is not set
 size_t output_width();       // columns of the terminal; 0 where the output goes elsewhere
 bool input_is_terminal();
 
-// Everything in a file, or with "-" on standard input. Throws Error when it cannot be read, Interrupted on a signal.
+// Everything in a file, or with "-" on standard input, as the first rank has it. Throws Error when it cannot be read,
+// Interrupted on a signal.
 std::string read_file(const std::string& path);
 
 // Remarks on standard error; silent when `quiet`.

@@ -23,10 +23,12 @@ namespace {
 
 constexpr int64_t kTile = Workspace::ThreadScratch::kTileRows;
 
-// The pairs [first, last) of one part and key/value head; pair p is row p / group, query head p % group of the group.
+// The pairs [first, last) of one part and key/value head; pair p is row p / group, query head p % group of the group:
+// the heads [first_head, first_head + group) read that key/value head here, some of them elsewhere where ranks share
+// it.
 struct Tile {
   const PassPart& part;
-  int64_t layer, kv_head, first, last;
+  int64_t layer, kv_head, first_head, group, first, last;
 };
 
 // A row's keys by how it sees them; `end` counts places in the cache.
@@ -60,9 +62,9 @@ void attend_tile(const Tile& tile, Rows q, Rows mix, Workspace::ThreadScratch& s
   const KvCache& cache = session.cache;
   const Kernels& kernel = kernels();
   const auto product = kernel.product[static_cast<size_t>(cache.dtype())];
-  const int64_t d = c.head_dim, group = c.n_heads / c.n_kv_heads, pairs = tile.last - tile.first;
-  const auto row_of = [&](int64_t p) { return (tile.first + p) / group; };
-  const auto head_of = [&](int64_t p) { return tile.kv_head * group + (tile.first + p) % group; };
+  const int64_t d = c.head_dim, pairs = tile.last - tile.first;
+  const auto row_of = [&](int64_t p) { return (tile.first + p) / tile.group; };
+  const auto head_of = [&](int64_t p) { return tile.first_head + (tile.first + p) % tile.group; };
   // Pair p sees the keys [first_key(p), end_of(p)); all pairs see [common, fewest) if that is not empty.
   const int64_t window = c.window_of(tile.layer);
   const auto end_of = [&](int64_t p) { return part.past + row_of(p) + 1; };
@@ -217,7 +219,7 @@ void turn_and_store(std::span<const PassPart> parts, int64_t layer, Rows q, Rows
         }
         session.scheme->transform_query_key(layer, position, q.slice(row, 1), k.slice(row, 1));
       }
-      for (int64_t g = 0; g < c.n_kv_heads; ++g)
+      for (int64_t g = session.heads.kv.first; g < session.heads.kv.last; ++g)
         for (int64_t r = first, row = part.first_row + r; r < last; ++r, ++row) {
           session.cache.store(layer, g, part.past + r, k[row].data() + g * c.head_dim, v[row].data() + g * c.head_dim);
           for (int view = 1; view < views.keys; ++view)
@@ -230,28 +232,34 @@ void turn_and_store(std::span<const PassPart> parts, int64_t layer, Rows q, Rows
 void attend(std::span<const PassPart> parts, int64_t layer, Rows q, Rows mix, Workspace& workspace) {
   const SessionState& lead = *parts.front().session;
   const ModelConfig& c = lead.model->config();
-  const int64_t group = c.n_heads / c.n_kv_heads;
-  const auto tiles_of = [&](const PassPart& part) {
-    return (static_cast<int64_t>(part.tokens.size()) * group + kTile - 1) / kTile;
+  // Calls visit(part, kv_head, query heads that read it, pairs) for what the sessions attend with.
+  const auto for_each_head = [&](const auto& visit) {
+    const int64_t group = c.n_heads / c.n_kv_heads;
+    for (const PassPart& part : parts) {
+      const Heads& own = part.session->heads;
+      for (int64_t g = own.kv.first; g < own.kv.last; ++g) {
+        const Extent heads = {std::max(own.query.first, g * group), std::min(own.query.last, (g + 1) * group)};
+        if (visit(part, g, heads, static_cast<int64_t>(part.tokens.size()) * heads.count())) return;
+      }
+    }
   };
   int64_t units = 0, work = 0;
-  for (const PassPart& part : parts) {
-    const int64_t rows = static_cast<int64_t>(part.tokens.size());
-    units += tiles_of(part) * c.n_kv_heads;
-    const int64_t window = c.window_of(layer), keys = part.past + rows;
-    work += rows * (window == 0 ? keys : std::min(keys, window)) * c.n_heads * c.head_dim * 2;
-  }
+  for_each_head([&](const PassPart& part, int64_t, Extent, int64_t pairs) {
+    units += (pairs + kTile - 1) / kTile;
+    const int64_t window = c.window_of(layer), keys = part.past + static_cast<int64_t>(part.tokens.size());
+    work += pairs * (window == 0 ? keys : std::min(keys, window)) * c.head_dim * 2;
+    return false;
+  });
   parallel_for(work < (1 << 17) ? 1 : lead.options.n_threads, units, [&](int64_t unit, int thread) {
-    for (const PassPart& part : parts) {
-      const int64_t tiles = tiles_of(part);
-      if (unit >= tiles * c.n_kv_heads) {
-        unit -= tiles * c.n_kv_heads;
-        continue;
-      }
-      const int64_t first = unit % tiles * kTile, pairs = static_cast<int64_t>(part.tokens.size()) * group;
-      return attend_tile({part, layer, unit / tiles, first, std::min(first + kTile, pairs)}, q, mix,
-                         workspace.threads[static_cast<size_t>(thread)]);
-    }
+    for_each_head([&](const PassPart& part, int64_t kv_head, Extent heads, int64_t pairs) {
+      const int64_t tiles = (pairs + kTile - 1) / kTile, first = unit * kTile;
+      const bool here = unit < tiles;
+      if (here)
+        attend_tile({part, layer, kv_head, heads.first, heads.count(), first, std::min(first + kTile, pairs)}, q, mix,
+                    workspace.threads[static_cast<size_t>(thread)]);
+      unit -= tiles;
+      return here;
+    });
   });
 }
 

@@ -3,6 +3,9 @@
 // Radford et al. 2019 (GPT-2): decoder-only, pre-norm; every other combination of ModelConfig's facts runs through the
 // same lines. M rows now, D = d_model, E = embedding width, F = d_ff, H / G = query / key-value heads, d = head_dim,
 // V = vocab_size.
+//
+// Where several ranks share the model, each computes its own columns of a product's rows, and `whole` gives all ranks
+// all of them; heads of attention, with what they cache, stay where they are (share.h).
 #include "model/forward.h"
 
 #include <algorithm>
@@ -16,31 +19,17 @@ using Activate = void (*Kernels::*)(float*, int64_t);
 constexpr Activate kActivations[] = {&Kernels::gelu_tanh, &Kernels::gelu_erf, &Kernels::relu, &Kernels::silu,
                                      &Kernels::relu_squared};
 
-// Moves the wanted rows of x, q (in all its views) and h to the front. Returns the parts that they make up.
-std::span<const PassPart> keep_wanted(std::span<const PassPart> parts, std::vector<PassPart>& tails, Rows& x, Rows& q,
-                                      Rows& h) {
-  int64_t kept = 0;
-  tails.clear();
-  for (const PassPart& part : parts) {
-    const auto count = static_cast<int64_t>(part.tokens.size());
-    if (part.wanted <= 0) continue;
-    const int64_t wanted = std::min(part.wanted, count), left = count - wanted;
-    for (int64_t r = 0, from = part.first_row + left; from != kept && r < wanted; ++r)
-      for (const Rows& rows : {x, q, h}) std::copy_n(rows[from + r].data(), rows.stride, rows[kept + r].data());
-    tails.push_back({part.session, part.tokens.subspan(static_cast<size_t>(left)), kept, part.past + left});
-    kept += wanted;
-  }
-  for (Rows* rows : {&x, &q, &h}) *rows = rows->slice(0, kept);
-  return tails;
-}
-
 // x += what a sublayer gives: the matrix applied to `in`; then, where the model has them, a norm and a scale.
-void add_output(int threads, const ModelConfig& c, Rows in, const Linear& matrix, const Norm& norm, Rows sub, Rows x,
-                RoundedRows& rounded) {
+void add_output(int threads, const ModelConfig& c, const ModelShare& share, Rows in, const Linear& matrix,
+                const Norm& norm, Rows sub, Rows x, Workspace& work) {
   const Kernels& kernel = kernels();
-  if (!norm && c.residual_scale == 1.0f)
-    return matmul(threads, in, {{.linear = matrix, .y = sub, .combine = kernel.add, .into = x}}, rounded);
-  matmul(threads, in, {{.linear = matrix, .y = sub}}, rounded);
+  const Extent own = share.d_model.panels;
+  if (!norm && c.residual_scale == 1.0f) {
+    matmul(threads, in, {{.linear = matrix, .y = sub, .panels = own, .combine = kernel.add, .into = x}}, work.rounded);
+    return share.gather(x, share.d_model, work.gathered);
+  }
+  matmul(threads, in, {{.linear = matrix, .y = sub, .panels = own}}, work.rounded);
+  share.gather(sub, share.d_model, work.gathered);
   if (norm) normalize(threads, c.norm, c.norm_epsilon, norm, sub, sub);
   for_rows(threads, sub, [&](int64_t r) {
     if (c.residual_scale != 1.0f) kernel.scale(sub[r].data(), c.residual_scale, c.d_model);
@@ -56,6 +45,7 @@ Rows forward(std::span<const PassPart> parts, Workspace& work) {
   const ModelConfig& c = model.config();
   const Weights& weights = model.weights();
   const Kernels& kernel = kernels();
+  const ModelShare& share = lead.share;
   const int threads = lead.options.n_threads;
   const bool serial = c.residual == Residual::serial, post_norm = c.norm_place == NormPlace::post;
   const bool norms_heads = c.qk_norm == QkNorm::head;
@@ -63,6 +53,7 @@ Rows forward(std::span<const PassPart> parts, Workspace& work) {
   const auto norm = [&](const Norm& by, Rows from, Rows to) {
     normalize(threads, c.norm, c.norm_epsilon, by, from, to);
   };
+  const auto whole = [&](Rows rows, const Split& split) { share.gather(rows, split, work.gathered); };
 
   int64_t m = 0;
   bool observed = false;
@@ -73,6 +64,7 @@ Rows forward(std::span<const PassPart> parts, Workspace& work) {
     const Views of_part = part.session->scheme->views();
     views = {std::max(views.queries, of_part.queries), std::max(views.keys, of_part.keys)};
   }
+  const bool all_heads = observed || c.qk_norm == QkNorm::width;                  // are needed in one place
   Rows x = work.rows(kX, m, c.d_model);                                           // [M, D]: the residual stream
   Rows h = work.rows(kH, m, c.d_model);                                           // [M, D]: normed, for attention
   Rows h2 = c.residual == Residual::parallel ? work.rows(kH2, m, c.d_model) : h;  // [M, D]: normed, for the MLP
@@ -91,11 +83,13 @@ Rows forward(std::span<const PassPart> parts, Workspace& work) {
   // Embed the tokens.                                                                              hook 1
   const Rows embd = c.d_embedding != 0 ? work.rows(kEmbd, m, c.d_embedding) : x;  // [M, E]
   for (const PassPart& part : parts)
-    for_rows(threads, embd.slice(part.first_row, static_cast<int64_t>(part.tokens.size())), [&](int64_t r) {
-      embed(*weights.token_embd, part.tokens[static_cast<size_t>(r)], c.embedding_scale, embd[part.first_row + r]);
-    });
+    embed_rows(threads, share, *weights.token_embd, part.tokens, c.embedding_scale,
+               embd.slice(part.first_row, static_cast<int64_t>(part.tokens.size())), work.gathered);
   if (weights.token_embd_norm) norm(weights.token_embd_norm, embd, embd);
-  if (c.d_embedding != 0) matmul(threads, embd, {{.linear = weights.embd_in, .y = x}}, work.rounded);
+  if (c.d_embedding != 0) {
+    matmul(threads, embd, {{.linear = weights.embd_in, .y = x, .panels = share.d_model.panels}}, work.rounded);
+    whole(x, share.d_model);
+  }
   for (const PassPart& part : parts) {
     const SessionState& session = *part.session;
     const Positions positions(session.positions.data() + part.past, part.tokens.size());
@@ -117,8 +111,17 @@ Rows forward(std::span<const PassPart> parts, Workspace& work) {
     told("attn_norm", layer, attn_in);
 
     // Queries, keys and values.
-    matmul(threads, attn_in, {{.linear = w.attn_q, .y = q}, {.linear = w.attn_k, .y = k}, {.linear = w.attn_v, .y = v}},
+    matmul(threads, attn_in,
+           {{.linear = w.attn_q, .y = q, .panels = share.query_heads.panels},
+            {.linear = w.attn_k, .y = k, .panels = share.kv_panels},
+            {.linear = w.attn_v, .y = v, .panels = share.kv_panels}},
            work.rounded);
+    if (all_heads) {
+      whole(q, share.query_heads);
+      for (const Rows rows : {k, v}) whole(rows, share.kv_heads);
+    } else {
+      share.clear_other_heads(q, k, v);
+    }
     if (c.qkv_clip > 0)
       for (const Rows rows : {q, k, v})
         for_rows(threads, rows, [&](int64_t r) { kernel.clip(rows[r].data(), c.qkv_clip, rows.cols); });
@@ -142,8 +145,9 @@ Rows forward(std::span<const PassPart> parts, Workspace& work) {
 
     // Attend, project, add.                                                                hooks 3 and 4
     attend(parts, layer, q, mix, work);
+    whole(mix, share.query_heads);
     told("attn_mix", layer, mix);
-    add_output(threads, c, mix, w.attn_output, w.post_attention_norm, sub, x, work.rounded);
+    add_output(threads, c, share, mix, w.attn_output, w.post_attention_norm, sub, x, work);
     if (post_norm) norm(w.attn_norm, x, x);
     told("attn_out", layer, x);
 
@@ -153,44 +157,25 @@ Rows forward(std::span<const PassPart> parts, Workspace& work) {
     told("ffn_norm", layer, ffn_in);
     if (c.gated_mlp) {
       matmul(threads, ffn_in,
-             {{.linear = w.ffn_gate, .y = gate, .activation = activation},
-              {.linear = w.ffn_up, .y = up, .combine = kernel.multiply, .into = gate, .follows = true}},
+             {{.linear = w.ffn_gate, .y = gate, .panels = share.d_ff.panels, .activation = activation},
+              {.linear = w.ffn_up,
+               .y = up,
+               .panels = share.d_ff.panels,
+               .combine = kernel.multiply,
+               .into = gate,
+               .follows = true}},
              work.rounded);
     } else {
-      matmul(threads, ffn_in, {{.linear = w.ffn_up, .y = up, .activation = activation}}, work.rounded);
+      matmul(threads, ffn_in, {{.linear = w.ffn_up, .y = up, .panels = share.d_ff.panels, .activation = activation}},
+             work.rounded);
     }
+    whole(gate, share.d_ff);
     told("ffn_act", layer, gate);
-    add_output(threads, c, gate, w.ffn_down, w.post_ffw_norm, sub, x, work.rounded);
+    add_output(threads, c, share, gate, w.ffn_down, w.post_ffw_norm, sub, x, work);
     if (post_norm) norm(w.ffn_norm, x, x);
     told("ffn_out", layer, x);
   }
   return x;
-}
-
-Rows logits_of(SessionState& session, Rows x, Workspace& work) {
-  const ModelConfig& c = session.model->config();
-  const Weights& weights = session.model->weights();
-  const Kernels& kernel = kernels();
-  const int threads = session.options.n_threads;
-  Rows h = x;  // [R, D]
-  if (weights.output_norm) {
-    h = work.rows(kNorm, x.rows, c.d_model);
-    normalize(threads, c.norm, c.norm_epsilon, weights.output_norm, x, h);
-  }
-  observe(session, "norm", -1, h);
-  if (c.d_embedding != 0) {
-    const Rows narrow = work.rows(kEmbdOut, h.rows, c.d_embedding);  // [R, E]
-    matmul(threads, h, {{.linear = weights.embd_out, .y = narrow}}, work.rounded);
-    h = narrow;
-  }
-  const Rows logits = session.logits_rows(x.rows);  // [R, V]
-  matmul(threads, h, {{.linear = weights.output, .y = logits}}, work.rounded);
-  if (c.logit_scale != 1.0f || c.logit_softcap > 0)
-    for_rows(threads, logits, [&](int64_t r) {
-      if (c.logit_scale != 1.0f) kernel.scale(logits[r].data(), c.logit_scale, c.vocab_size);
-      if (c.logit_softcap > 0) kernel.soft_cap(logits[r].data(), c.logit_softcap, c.vocab_size);
-    });
-  return logits;
 }
 
 }  // namespace ordinal

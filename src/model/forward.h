@@ -7,6 +7,7 @@
 
 #include "model/kv_cache.h"
 #include "model/products.h"
+#include "model/share.h"
 #include "model/workspace.h"
 #include "ordinal/session.h"
 
@@ -16,6 +17,8 @@ struct SessionState {
   std::shared_ptr<const Model> model;
   SessionOptions options;
   std::shared_ptr<const PositionScheme> scheme;
+  ModelShare share;  // of the model, among the ranks that work on this session
+  Heads heads;       // those that it attends with: the share's, or all where an observer watches
   KvCache cache;
   int64_t length = 0;
   std::vector<int64_t> positions;                  // [capacity]: of every place in the cache

@@ -30,27 +30,31 @@ std::array<Item, 32> rounded(Dtype dtype, const float* from, int64_t count) {
 
 }  // namespace
 
-int64_t KvCache::bytes_of(const ModelConfig& config, int64_t capacity, Dtype dtype, int64_t key_views) {
+int64_t KvCache::bytes_of(const ModelConfig& config, int64_t capacity, Dtype dtype, int64_t key_views,
+                          int64_t n_kv_heads) {
   int64_t bytes;
   if (capacity > INT64_MAX - 31 ||
       __builtin_mul_overflow(whole_panels(capacity), key_views * config.head_dim + whole_panels(config.head_dim),
                              &bytes) ||
-      __builtin_mul_overflow(bytes, config.n_layers * config.n_kv_heads, &bytes) ||
+      __builtin_mul_overflow(bytes, config.n_layers * n_kv_heads, &bytes) ||
       __builtin_mul_overflow(bytes, dtype_info(dtype).block_bytes, &bytes))
     throw Error("a cache for " + std::to_string(capacity) + " tokens does not fit in memory",
                 "a capacity whose keys and values fit", std::to_string(capacity) + " tokens", "a smaller --ctx");
   return bytes;
 }
 
-KvCache::KvCache(const ModelConfig& config, int64_t capacity, Dtype dtype, int64_t key_views)
+KvCache::KvCache(const ModelConfig& config, int64_t capacity, Dtype dtype, int64_t key_views, Extent kv_heads)
     : dtype_(dtype),
       item_bytes_(dtype_info(dtype).block_bytes),
       n_layers_(config.n_layers),
-      n_kv_heads_(config.n_kv_heads),
+      first_kv_head_(kv_heads.first),
+      n_kv_heads_(kv_heads.count()),
       head_dim_(config.head_dim),
       value_panels_(panels_of(config.head_dim)),
       key_views_(key_views) {
-  const int64_t bytes = bytes_of(config, capacity, dtype, key_views);  // refuses what the next lines could not count
+  bytes_of(config, capacity, dtype, key_views);  // refuses what the next lines could not count
+  // No heads, no memory; but for a byte, since the system gives nothing away in pieces of 0.
+  const int64_t bytes = std::max<int64_t>(1, bytes_of(config, capacity, dtype, key_views, n_kv_heads_));
   capacity_ = whole_panels(capacity);
   key_bytes_ = capacity_ * head_dim_ * item_bytes_;
   head_bytes_ = key_views_ * key_bytes_ + value_panels_ * value_panel_bytes();
@@ -59,12 +63,18 @@ KvCache::KvCache(const ModelConfig& config, int64_t capacity, Dtype dtype, int64
     throw Error("the memory for the keys and values of " + std::to_string(capacity) + " tokens is not to be had",
                 std::to_string(bytes) + " bytes", "the system refuses", "a smaller --ctx, or --kv-dtype f16");
   data_ = std::unique_ptr<std::byte[], Unmap>(static_cast<std::byte*>(memory), Unmap{bytes});
+  Ledger& kept = ledger();
+  kept.cache_bytes += bytes;
+  kept.most_cache_bytes = std::max(kept.most_cache_bytes, kept.cache_bytes);
 }
 
-void KvCache::Unmap::operator()(std::byte* p) const { munmap(p, static_cast<size_t>(bytes)); }
+void KvCache::Unmap::operator()(std::byte* p) const {
+  ledger().cache_bytes -= bytes;
+  munmap(p, static_cast<size_t>(bytes));
+}
 
 const std::byte* KvCache::keys(int64_t layer, int64_t kv_head, int64_t view) const {
-  return data_.get() + (layer * n_kv_heads_ + kv_head) * head_bytes_ + view * key_bytes_;
+  return at(layer, kv_head) + view * key_bytes_;
 }
 
 const std::byte* KvCache::values(int64_t layer, int64_t kv_head) const { return keys(layer, kv_head, key_views_); }
@@ -100,7 +110,7 @@ void KvCache::store_value_as(std::byte* values, int64_t t, const float* value) {
 
 void KvCache::store(int64_t layer, int64_t kv_head, int64_t t, const float* key, const float* value) {
   store_view(layer, kv_head, 0, t, key);
-  std::byte* values = data_.get() + (layer * n_kv_heads_ + kv_head) * head_bytes_ + key_views_ * key_bytes_;
+  std::byte* values = at(layer, kv_head) + key_views_ * key_bytes_;
   if (item_bytes_ == 4)
     store_value_as<uint32_t>(values, t, value);
   else
@@ -108,7 +118,7 @@ void KvCache::store(int64_t layer, int64_t kv_head, int64_t t, const float* key,
 }
 
 void KvCache::store_view(int64_t layer, int64_t kv_head, int64_t view, int64_t t, const float* key) {
-  std::byte* keys = data_.get() + (layer * n_kv_heads_ + kv_head) * head_bytes_ + view * key_bytes_;
+  std::byte* keys = at(layer, kv_head) + view * key_bytes_;
   if (item_bytes_ == 4)
     store_key_as<uint32_t>(keys, t, key);
   else

@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <memory>
 
+#include "model/share.h"
 #include "ordinal/model_file.h"
 
 namespace ordinal {
 
-// Per layer and key/value head (T = capacity, d = head_dim):
+// Per layer and key/value head that this rank holds (T = capacity, d = head_dim):
 //   keys    [ceil(T/32)][d][32]    key t in lane t % 32 of panel t / 32; again for each further view of the keys
 //   values  [ceil(d/32)][T][32]    value t in row t of every panel
 // Numbers are of a plain kind. A row is rounded once, when it is stored, and attention reads nothing but the cache, so
@@ -18,10 +19,16 @@ namespace ordinal {
 class KvCache {
  public:
   // Throws Error when the memory is not to be had.
-  KvCache(const ModelConfig& config, int64_t capacity, Dtype dtype, int64_t key_views = 1);
+  KvCache(const ModelConfig& config, int64_t capacity, Dtype dtype, int64_t key_views = 1)
+      : KvCache(config, capacity, dtype, key_views, {0, config.n_kv_heads}) {}
+  KvCache(const ModelConfig& config, int64_t capacity, Dtype dtype, int64_t key_views, Extent kv_heads);
 
-  // What a cache takes once it is full. Throws Error when that is no number.
-  static int64_t bytes_of(const ModelConfig& config, int64_t capacity, Dtype dtype, int64_t key_views = 1);
+  // What a cache of all heads, or of so many, takes once it is full. Throws Error when that is no number.
+  static int64_t bytes_of(const ModelConfig& config, int64_t capacity, Dtype dtype, int64_t key_views = 1) {
+    return bytes_of(config, capacity, dtype, key_views, config.n_kv_heads);
+  }
+  static int64_t bytes_of(const ModelConfig& config, int64_t capacity, Dtype dtype, int64_t key_views,
+                          int64_t n_kv_heads);
 
   int64_t bytes() const { return data_.get_deleter().bytes; }
   Dtype dtype() const { return dtype_; }
@@ -44,6 +51,9 @@ class KvCache {
   void copy_from(const KvCache& other, int64_t length);
 
  private:
+  std::byte* at(int64_t layer, int64_t kv_head) const {
+    return data_.get() + (layer * n_kv_heads_ + kv_head - first_kv_head_) * head_bytes_;
+  }
   template <class Item>
   void store_key_as(std::byte* keys, int64_t t, const float* key);
   template <class Item>
@@ -51,7 +61,7 @@ class KvCache {
 
   Dtype dtype_;
   int64_t item_bytes_;
-  int64_t n_layers_, n_kv_heads_, head_dim_, capacity_;
+  int64_t n_layers_, first_kv_head_, n_kv_heads_, head_dim_, capacity_;
   int64_t value_panels_;  // ceil(d/32)
   int64_t key_views_;
   int64_t key_bytes_, head_bytes_;  // one view of the keys of one head; keys and values of one head

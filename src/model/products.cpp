@@ -16,11 +16,13 @@ constexpr int64_t kWorthThreads = 1 << 17;
 
 bool needs_rounding(const Product& product) { return dtype_info(product.linear.weight->dtype).block_items > 1; }
 
-int64_t panels_of(const Product& product) { return ordinal::panels_of(product.linear.n); }
+Extent own_panels(const Product& product) {
+  return {product.panels.first, std::min(product.panels.last, panels_of(product.linear.n))};
+}
 
 // Groups of panels of nearly equal size, as many for every thread where there are enough.
 int64_t groups_of(const Product& product, int n_threads) {
-  const int64_t panels = panels_of(product), groups = (panels + kMostPanels - 1) / kMostPanels;
+  const int64_t panels = own_panels(product).count(), groups = (panels + kMostPanels - 1) / kMostPanels;
   return std::min(panels, (groups + n_threads - 1) / n_threads * n_threads);
 }
 
@@ -43,8 +45,10 @@ void round_rows(int n_threads, Rows x, RoundedRows& rounded) {
 
 void run_group(Rows x, const RoundedRows& rounded, const Product& p, int64_t group, int64_t groups) {
   const TensorView& weight = *p.linear.weight;
-  const int64_t panels = panels_of(p), first = panels * group / groups, count = panels * (group + 1) / groups - first;
-  const int64_t panel_bytes = weight.bytes / panels;
+  const Extent own = own_panels(p);
+  const int64_t first = own.first + own.count() * group / groups;
+  const int64_t count = own.first + own.count() * (group + 1) / groups - first;
+  const int64_t panel_bytes = weight.bytes / panels_of(p.linear.n);
   const int64_t column = first * kPanelLanes;
   const int64_t width = std::min(count * kPanelLanes, p.linear.n - column);
   kernels().product[static_cast<size_t>(weight.dtype)](
@@ -81,7 +85,7 @@ void RoundedRows::reserve(int64_t rows, int64_t cols) {
 
 void matmul(int n_threads, Rows x, std::initializer_list<Product> products, RoundedRows& rounded) {
   int64_t units = 0, work = 0;
-  for (const Product& product : products) work += x.rows * product.linear.n * product.linear.k;
+  for (const Product& product : products) work += x.rows * own_panels(product).count() * kPanelLanes * product.linear.k;
   const int threads = work < kWorthThreads ? 1 : n_threads;
   for (const Product& product : products) units += product.follows ? 0 : groups_of(product, threads);
   if (std::any_of(products.begin(), products.end(), needs_rounding)) round_rows(threads, x, rounded);
@@ -120,6 +124,15 @@ void embed(const TensorView& table, TokenId id, float scale, std::span<float> ou
       widen(table.dtype, panel, c * kPanelLanes + lane, out.subspan(static_cast<size_t>(c), 1));
   if (scale != 1.0f)
     for (float& value : out) value *= scale;
+}
+
+void embed_rows(int n_threads, const ModelShare& share, const TensorView& table, std::span<const TokenId> ids,
+                float scale, Rows out, GatherMemory& memory) {
+  for_rows(n_threads, out, [&](int64_t r) {
+    const TokenId id = ids[static_cast<size_t>(r)];
+    if (share.has_row(id)) embed(table, id, scale, out[r]);
+  });
+  share.gather_embedded(out, ids, memory);
 }
 
 }  // namespace ordinal

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/kernels.h"
+#include "model/share.h"
 #include "ordinal/model.h"
 #include "ordinal/tensor.h"
 
@@ -15,11 +16,12 @@ namespace ordinal {
 struct Product {
   const Linear& linear;
   Rows y;
+  Extent panels = {0, INT64_MAX};  // of the outputs, what is computed here
   void (*activation)(float* y, int64_t n) = nullptr;
   void (*combine)(float* into, const float* y, int64_t n) = nullptr;
   Rows into = {};
 
-  // Its groups of panels are done right after those of the product before it, which has the same n: it may read what
+  // Its groups of panels are done right after those of the product before it, which has the same ones: it may read what
   // that one wrote in the same columns.
   bool follows = false;
 };
@@ -49,5 +51,9 @@ void normalize(int n_threads, NormKind kind, float epsilon, const Norm& norm, Ro
 
 // Row `id` of the panels of an embedding table [V, E], times `scale`, to out [E].
 void embed(const TensorView& table, TokenId id, float scale, std::span<float> out);
+
+// The same for rows [M, E], each of which the rank looks up that has its panel.
+void embed_rows(int n_threads, const ModelShare& share, const TensorView& table, std::span<const TokenId> ids,
+                float scale, Rows out, GatherMemory& memory);
 
 }  // namespace ordinal

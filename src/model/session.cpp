@@ -44,6 +44,7 @@ WorkspacePool::Lease workspace_for(const SessionState& state) {
   WorkspacePool::Lease work(state.model->workspaces());
   work->reserve(state.model->config(), std::min(options.chunk, options.capacity), options.capacity, options.n_threads,
                 state.scheme->views());
+  work->gathered.reserve(state.model->config(), std::min(options.chunk, options.capacity), state.share.ranks());
   return work;
 }
 
@@ -77,15 +78,29 @@ std::unique_ptr<SessionState> make_state(std::shared_ptr<const Model> model, Ses
   capacity = std::min(capacity, last - options.first_position);
   options.capacity = capacity;
   if (options.n_threads == 0) options.n_threads = usual_threads();
-  KvCache cache(c, capacity, options.kv_dtype, scheme->views().keys);
+  const ModelShare share(c, ranks());
+  const Heads heads = options.observer ? Heads{{0, c.n_heads}, {0, c.n_kv_heads}} : share.heads();
+  KvCache cache(c, capacity, options.kv_dtype, scheme->views().keys, heads.kv);
   std::vector<int64_t> positions(static_cast<size_t>(capacity));
   for (size_t i = 0; i < positions.size(); ++i) positions[i] = options.first_position + static_cast<int64_t>(i);
   return with_memory(new SessionState{.model = std::move(model),
                                       .options = std::move(options),
                                       .scheme = std::move(scheme),
+                                      .share = share,
+                                      .heads = heads,
                                       .cache = std::move(cache),
                                       .length = 0,
                                       .positions = std::move(positions)});
+}
+
+// For reports: what a pass moved between ranks, as it should be.
+void note_pass(const SessionState& session, int64_t rows, int64_t wanted, int64_t logits) {
+  if (session.share.is_whole()) return;
+  const ModelConfig& c = session.model->config();
+  const bool observed = session.options.observer != nullptr;
+  ledger().tokens += rows;
+  ledger().numbers +=
+      ModelShare::numbers_of_pass(c, rows, observed ? rows : wanted, logits, observed || c.qk_norm == QkNorm::width);
 }
 
 void check_tokens(const SessionState& session, std::span<const TokenId> tokens) {
@@ -148,7 +163,9 @@ void Session::evaluate_all(std::span<const TokenId> tokens, const LogitsSink& si
           for (int64_t r = 0; r < logits.rows; ++r) sink(static_cast<int64_t>(done) + row + r, logits[r]);
         }
       });
-      state_->length += static_cast<int64_t>(chunk.size());
+      const auto rows = static_cast<int64_t>(chunk.size());
+      note_pass(*state_, rows, rows, rows);
+      state_->length += rows;
       done += chunk.size();
     }
   } catch (...) {
@@ -170,7 +187,9 @@ Session Session::fork() const {
       .model = s.model,
       .options = s.options,
       .scheme = s.scheme,
-      .cache = KvCache(s.model->config(), s.options.capacity, s.options.kv_dtype, s.scheme->views().keys),
+      .share = s.share,
+      .heads = s.heads,
+      .cache = KvCache(s.model->config(), s.options.capacity, s.options.kv_dtype, s.scheme->views().keys, s.heads.kv),
       .length = s.length,
       .positions = s.positions});
   copy->cache.copy_from(s.cache, s.length);
@@ -249,6 +268,9 @@ std::span<const std::span<const float>> Session::evaluate_together(std::span<con
         }
         if (at == parts.size()) logits = logits_of(lead, last, *work);
       });
+      int64_t wanted = 0;
+      for (const PassPart& part : call.pass) wanted += part.wanted;
+      note_pass(lead, rows, wanted, logits.rows);
       for (const PassPart& part : call.pass) part.session->length += static_cast<int64_t>(part.tokens.size());
     }
     lead.given.clear();

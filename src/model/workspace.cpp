@@ -12,6 +12,23 @@ void grow(std::vector<float>& memory, int64_t count) {
 
 }  // namespace
 
+std::span<const PassPart> keep_wanted(std::span<const PassPart> parts, std::vector<PassPart>& tails, Rows& x, Rows& q,
+                                      Rows& h) {
+  int64_t kept = 0;
+  tails.clear();
+  for (const PassPart& part : parts) {
+    const auto count = static_cast<int64_t>(part.tokens.size());
+    if (part.wanted <= 0) continue;
+    const int64_t wanted = std::min(part.wanted, count), left = count - wanted;
+    for (int64_t r = 0, from = part.first_row + left; from != kept && r < wanted; ++r)
+      for (const Rows& rows : {x, q, h}) std::copy_n(rows[from + r].data(), rows.stride, rows[kept + r].data());
+    tails.push_back({part.session, part.tokens.subspan(static_cast<size_t>(left)), kept, part.past + left});
+    kept += wanted;
+  }
+  for (Rows* rows : {&x, &q, &h}) *rows = rows->slice(0, kept);
+  return tails;
+}
+
 int64_t row_stride(int64_t cols) { return whole_panels(cols) + kPanelLanes / 2; }
 
 Rows Workspace::rows(Buffer buffer, int64_t m, int64_t cols, int64_t views) {

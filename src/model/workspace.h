@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/products.h"
+#include "model/share.h"
 #include "ordinal/model_file.h"
 #include "ordinal/position.h"
 
@@ -25,6 +26,10 @@ struct PassPart {
   // Of its rows, the last so many are asked for; the others are there for their keys and values.
   int64_t wanted = INT64_MAX;
 };
+
+// Moves the wanted rows of x, q (in all its views) and h to the front. Returns the parts that they make up.
+std::span<const PassPart> keep_wanted(std::span<const PassPart> parts, std::vector<PassPart>& tails, Rows& x, Rows& q,
+                                      Rows& h);
 
 // The workspace's buffers by name.
 enum Buffer : size_t { kX, kEmbd, kH, kH2, kQ, kK, kV, kMix, kSub, kGate, kUp, kNorm, kEmbdOut, kLastRows, kBuffers };
@@ -57,6 +62,7 @@ class Workspace {
   };
   std::vector<ThreadScratch> threads;
   RoundedRows rounded;
+  GatherMemory gathered;
 
   // A call that may take several passes: evaluate_together's notes on its parts.
   struct Call {

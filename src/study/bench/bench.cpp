@@ -124,7 +124,7 @@ void fill_cache(Session& session, int64_t depth) {
     std::vector<float> row(2 * d);
     uint64_t random = static_cast<uint64_t>(t) * 2654435761u + 1;
     for (int64_t layer = 0; layer < c.n_layers; ++layer)
-      for (int64_t head = 0; head < c.n_kv_heads; ++head) {
+      for (int64_t head = state.heads.kv.first; head < state.heads.kv.last; ++head) {
         for (float& number : row) {
           random = random * 6364136223846793005u + 1442695040888963407u;
           number = static_cast<float>(static_cast<int32_t>(random >> 32)) / 2147483648.0f;
