@@ -10,7 +10,8 @@ room="$engine results text study"
 declare -A sees=([base]="" [results]="base" [format]="base" [position]="base" [kernels]="base" [ranks]=""
   [model]="base format position kernels ranks" [text]="$engine results"
   [draw]="base results" [report]="base results format draw" [study]="$engine results text"
-  [study/bench]="$room" [study/check]="$room" [study/compare]="$room" [study/pictures]="$room")
+  [study/bench]="$room" [study/check]="$room" [study/compare]="$room" [study/pictures]="$room"
+  [study/sweep]="$room study/compare")
 # Foreign formats: convert holds what all their readers share, and the small formats.
 sees[convert]="$engine convert/hugging_face convert/tokenizers convert/torch"
 sees[convert/families]="$engine convert convert/hugging_face"

@@ -276,6 +276,72 @@ class Checks:
             ranks = children_of(run.pid, self.many)
         return ranks
 
+    def sweep_on(self, count, name, more=()):
+        """The command of a sweep on ranks, or with 0 on a process without MPI."""
+        start = [self.one] if count == 0 else mpirun(count) + [self.many]
+        return start + ["sweep", self.path("plan.json"), "-q", "-o", self.path(name + ".jsonl"), "--html",
+                        self.path(name + ".html"), *more]
+
+    def sweeps(self):
+        """The same report from any number of ranks, and from a run that was killed again and again."""
+        plan = {"schemes": ["native", "alibi", "rope:scaling=yarn,factor={2,4}", "none", "t5_bias"],
+                "lengths": [48, 64, 100], "protocols": ["whole", "sliding"], "tasks": ["copy", "find"], "seeds": [1],
+                "tokens": 320}
+        with open(self.path("plan.json"), "w", encoding="utf-8") as file:
+            json.dump(plan, file)
+        def read(name):
+            with open(self.path(name), "rb") as file:
+                return file.read()
+        def same_page(name):
+            return read(name + ".html") == read("one.html")
+        one = self.run(self.sweep_on(0, "one"))
+        units = len(read("one.jsonl").splitlines()) - 1
+        self.check("a sweep on one process", one.returncode == 0 and units == 24, one.stderr.decode())
+        for count in COUNTS if self.long else [1, 2, 5]:
+            run = self.run(self.sweep_on(count, f"on-{count}"))
+            lines = read(f"on-{count}.jsonl").splitlines()
+            self.check(f"a sweep on {count} ranks", run.returncode == 0 and run.stdout == one.stdout and
+                       same_page(f"on-{count}") and len(lines) == units + 1, run.stderr.decode())
+        rolls, kills = random.Random(11), 0
+        for _ in range(60):
+            if kills == 10:
+                break
+            count = rolls.choice([1, 2, 3])
+            run = subprocess.Popen(self.sweep_on(count, "killed"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, env=environment(), start_new_session=True)
+            ranks = self.ranks_below(run, count)
+            time.sleep(1.5 * rolls.random())
+            for pid in ranks:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except OSError:
+                    pass
+            kills += run.wait() != 0
+            lines = read("killed.jsonl").splitlines() if os.path.exists(self.path("killed.jsonl")) else []
+            if len(lines) > units:  # all done: once more from the middle, as a kill may leave it
+                with open(self.path("killed.jsonl"), "r+b") as file:
+                    file.truncate(rolls.randrange(os.path.getsize(self.path("killed.jsonl"))))
+        last = self.run(self.sweep_on(2, "killed"))
+        self.check(f"a sweep that was killed {kills} times", kills == 10 and last.returncode == 0 and
+                   last.stdout == one.stdout and same_page("killed"), last.stderr.decode())
+        self.no_space()
+
+    def no_space(self):
+        disk = self.path("disk")
+        os.makedirs(disk)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", disk], stderr=subprocess.DEVNULL,
+                          check=False).returncode != 0:
+            print("no space for the journal: skipped, no small file system can be mounted here")
+            return
+        try:
+            with open(os.path.join(disk, "filler"), "wb") as filler:
+                filler.write(b"x" * 4096)
+            command = self.sweep_on(2, "disk/full")
+            command = command[:command.index("--html")]
+            self.fails("no space for the journal", command, ["cannot write the journal", "No space left", "make room"])
+        finally:
+            subprocess.run(["umount", disk], check=False)
+
 
 class Cable:
     """Two network namespaces, ordinal-a and ordinal-b, with a veth pair between them; needs root."""
@@ -302,7 +368,7 @@ class Cable:
         os.chmod(self.agent, 0o755)
 
     def mpirun(self):
-        return ["ip", "netns", "exec", self.NAMES[0], "mpirun", "--mca", "plm_rsh_agent", self.agent, "--mca", "btl",
+        return ["ip", "netns", "exec", self.NAMES[0], "mpirun", "--bind-to", "none", "--mca", "plm_rsh_agent", self.agent, "--mca", "btl",
                 "tcp,self", "--mca", "btl_tcp_if_include", "veth", "--mca", "oob_tcp_if_include", "veth", "--host",
                 ",".join(address + ":1" for address in self.ADDRESSES), "-n", "2"]
 
@@ -358,7 +424,7 @@ def main():
         sys.exit("check_ranks.py: there is no mpirun; install openmpi-bin")
     checks = Checks(options)
     try:
-        for name in ["commands", "families", "kinds", "schemes", "isas", "namespaces", "faults", "deaths"]:
+        for name in ["commands", "families", "kinds", "schemes", "isas", "namespaces", "faults", "deaths", "sweeps"]:
             checks.group(name, getattr(checks, name))
     finally:
         shutil.rmtree(checks.folder)

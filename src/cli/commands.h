@@ -13,6 +13,7 @@ using Arguments = std::span<const std::string>;  // without the program's and th
 // What several ranks (src/ranks/README.md) do with a command.
 enum class Ranked : uint8_t {
   shared,   // they share one model
+  dealt,    // each does some of the work by itself
   first,    // the first does it, the others have nothing to do
   refused,  // one rank only
 };
@@ -39,6 +40,7 @@ int run_perplexity(Arguments arguments);
 int run_positions(Arguments arguments);
 int run_positions_check(Arguments arguments);  // ordinal positions check
 int run_positions_plot(Arguments arguments);
+int run_sweep(Arguments arguments);
 int run_bench(Arguments arguments);
 int run_serve(Arguments arguments);
 int run_lab(Arguments arguments);

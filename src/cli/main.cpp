@@ -36,6 +36,7 @@ constexpr Command kCommands[] = {
     {"perplexity", "how well a model predicts texts", run_perplexity, Ranked::shared},
     {"diagnose", "which position facts a checkpoint was made with", run_diagnose},
     {"positions", "the position schemes there are", run_positions},
+    {"sweep", "many measurements by a plan, which survive being interrupted", run_sweep, Ranked::dealt},
     {"bench", "how fast a model runs on this machine", run_bench, Ranked::shared},
 #ifndef ORDINAL_WITHOUT_SERVER
     {"serve", "the models over HTTP, as OpenAI's clients ask", run_serve, Ranked::refused},

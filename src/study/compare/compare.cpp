@@ -117,7 +117,8 @@ TokenStream all_in_one(std::span<const TokenStream> texts) {
   return all;
 }
 
-// What is known before anything runs.
+}  // namespace
+
 Compared outline(const Model& model, std::span<const TokenStream> texts, const CompareOptions& options) {
   Compared result;
   result.trained_positions = model.file().notes().trained_positions;
@@ -142,8 +143,6 @@ Compared outline(const Model& model, std::span<const TokenStream> texts, const C
   add_schemes(model, options, result);
   return result;
 }
-
-}  // namespace
 
 std::vector<int64_t> default_lengths(const Model& model, int64_t text_tokens) {
   const int64_t trained = model.config().max_seq_len;

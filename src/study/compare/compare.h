@@ -33,6 +33,9 @@ std::vector<int64_t> default_lengths(const Model& model, int64_t text_tokens);
 Compared compare(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer,
                  std::span<const TokenStream> texts, const CompareOptions& options, const OnProgress& progress);
 
+// What is known of it before anything runs: texts, lengths, schemes and how they stand. Throws the same errors.
+Compared outline(const Model& model, std::span<const TokenStream> texts, const CompareOptions& options);
+
 // How long compare() will take, from a trial run of a few tokens.
 double estimate_seconds(const std::shared_ptr<const Model>& model, std::span<const TokenStream> texts,
                         const CompareOptions& options);

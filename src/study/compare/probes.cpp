@@ -254,6 +254,25 @@ ProbePlan plan_probes(const Model& model, const Tokenizer* tokenizer, const Toke
   return plan;
 }
 
+void run_task(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
+              std::string_view name, int64_t length, const CompareOptions& options, Compared& result,
+              const OnProgress& progress) {
+  ProbePlan plan;
+  Random random(options.seed);
+  if (name == "passkey")
+    add_passkey_tasks(plan, tokenizer, stream, length, random);
+  else if (length >= 4)
+    add_recall_tasks(plan, stream, length, random);
+  std::erase_if(plan.tasks, [&](const ProbeTask& task) { return task.name != name; });
+  if (plan.tasks.empty())
+    throw Error("the length is too short for the task " + std::string(name), "a longer window",
+                std::to_string(length) + " tokens");
+  for (const ProbeTask& task : plan.tasks) {
+    const auto answers = answers_to(task, model, result, options.n_threads, progress);
+    for (size_t i = 0; i < result.schemes.size(); ++i) note_answer(task, answers[i], {}, i, result);
+  }
+}
+
 void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
                 const ProbePlan& plan, const CompareOptions& options, Compared& result, const OnProgress& progress) {
   int64_t done = 0;

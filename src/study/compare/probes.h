@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "study/compare/compare.h"
@@ -41,6 +42,12 @@ struct ProbePlan {
 // tokenizer there is no passkey.
 ProbePlan plan_probes(const Model& model, const Tokenizer* tokenizer, const TokenStream& stream,
                       const std::vector<int64_t>& lengths, const CompareOptions& options);
+
+// One task ("copy", "find", "passkey") at one length under the schemes of `result`, to its recall or pass keys. Throws
+// Error where the length is too short for it, or the tokenizer has no words for it.
+void run_task(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
+              std::string_view name, int64_t length, const CompareOptions& options, Compared& result,
+              const OnProgress& progress);
 
 // Fills what `result` says of order, recall, attention and continuations.
 void run_probes(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer, const TokenStream& stream,
