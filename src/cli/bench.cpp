@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/ranks_report.h"
 #include "cli/terminal.h"
+#include "cli/together.h"
 #include "ordinal/error.h"
 #include "position/scheme.h"
 #include "report/json.h"
@@ -35,6 +36,7 @@ struct BenchCommand {
   std::vector<int64_t> threads = {available_threads()}, prompts = {512}, depths = {0}, sequences = {1};
   int64_t decode = 128, repeats = 5;
   std::string position = "native";
+  std::optional<std::string> save;
   bool json = false, quiet = false;
 };
 
@@ -47,6 +49,8 @@ void define(Parser& parser, BenchCommand& o) {
               "kinds of the random weights: " + joined(kDtypes, ", ", &DtypeInfo::name) +
                   "; each model is made once [default: f32]");
   parser.list("--kv-dtype", o.kv_dtypes, "kinds that keys and values are kept in: f32, f16, bf16 [default: f32]");
+  parser.option("--save", "FILE", o.save,
+                "with one --shape and --dtype: write the random model to this file, and measure it from there");
   parser.option("--position", "SPEC", o.position,
                 "the position scheme; tables that the model lacks are made up [default: native, the model's own]");
   parser.list("-p,--prompt", o.prompts, "tokens of the prompt [default: 512]");
@@ -126,14 +130,27 @@ int run_bench(Arguments arguments) {
       throw Error("there is no shape '" + escaped(name) + "' to measure",
                   joined(bench_shapes(), ", ", &BenchShape::name), escaped(name));
 
+  if (o.save && (!made_up || names.size() * dtypes.size() > 1))
+    throw UsageError{"--save goes with one shape and one kind", "--shape llama-1b --dtype bf16 --save random.ordinal"};
+  if (o.save)
+    in_step([&] {
+      if (speaks()) write_bench_model(names.front(), dtypes.front(), *o.save);
+      return true;
+    });
+  const auto model_of = [&](const std::string& name, Dtype dtype) {
+    if (made_up && !o.save) return make_bench_model(name, dtype);
+    ModelOptions options = o.model;
+    if (o.save) options.model = o.save;
+    return open_model(options, notes).model;
+  };
+
   Runner runner{.notes = notes};
   runner.only = names.size() * dtypes.size() * kv_dtypes.size() * o.threads.size() * o.depths.size() *
                     o.prompts.size() * o.sequences.size() ==
                 1;
   for (const std::string& name : names)
     for (const Dtype dtype : dtypes) {
-      const std::shared_ptr<const Model> model =
-          made_up ? make_bench_model(name, dtype) : open_model(o.model, notes).model;
+      const std::shared_ptr<const Model> model = model_of(name, dtype);
       RanksReport::watch(model);
       note_idle_ranks(model->config(), notes);
       for (const Dtype kv_dtype : kv_dtypes)

@@ -59,10 +59,24 @@ ModelConfig llama_like() {
   return c;
 }
 
+ModelConfig llama_of_a_billion() {
+  ModelConfig c = llama_like();
+  c.d_model = 2048;
+  c.n_layers = 22;
+  c.n_heads = 32;
+  c.n_kv_heads = 4;
+  c.head_dim = 64;
+  c.d_ff = 5632;
+  c.max_seq_len = 2048;
+  c.attention_scale.assign(22, 0.125f);
+  return c;
+}
+
 constexpr BenchShape kShapes[] = {
     {"gpt2", "12 layers of 768, 12 heads: 124 million parameters", [] { return gpt2_like(12, 768, 12); }, "learned"},
     {"gpt2-medium", "24 layers of 1024, 16 heads: 355 million", [] { return gpt2_like(24, 1024, 16); }, "learned"},
     {"llama", "12 layers of 768, 12 heads over 4, gated MLP, rope, head of its own: 126 million", llama_like, "rope"},
+    {"llama-1b", "22 layers of 2048, 32 heads over 4, as TinyLlama: 1.1 billion", llama_of_a_billion, "rope"},
     {"tiny", "2 layers of 128, 2 heads, for a quick look", [] { return gpt2_like(2, 128, 2); }, "learned"},
 };
 
@@ -176,13 +190,7 @@ double measure_attention(Session& session, int64_t past, int repeats) {
 // From here on the system counts the peak of the memory anew.
 void reset_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
-}  // namespace
-
-int available_threads() { return usual_threads(); }
-
-std::span<const BenchShape> bench_shapes() { return kShapes; }
-
-std::shared_ptr<const Model> make_bench_model(std::string_view shape, Dtype dtype) {
+ModelDraft bench_draft(std::string_view shape, Dtype dtype) {
   const auto found = std::ranges::find(kShapes, shape, &BenchShape::name);
   if (found == std::end(kShapes))
     throw Error("there is no shape '" + std::string(shape) + "' to measure", joined(kShapes, ", ", &BenchShape::name),
@@ -203,7 +211,21 @@ std::shared_ptr<const Model> make_bench_model(std::string_view shape, Dtype dtyp
     draft.tensors.push_back(random_tensor("position_embd.weight", {c.max_seq_len, c.d_model}, 0.0f, dtype));
     draft.tensors.back().is_table = true;
   }
-  return Model::bind(write_model_in_memory(draft, "random " + std::string(shape)));
+  return draft;
+}
+
+}  // namespace
+
+int available_threads() { return usual_threads(); }
+
+std::span<const BenchShape> bench_shapes() { return kShapes; }
+
+std::shared_ptr<const Model> make_bench_model(std::string_view shape, Dtype dtype) {
+  return Model::bind(write_model_in_memory(bench_draft(shape, dtype), "random " + std::string(shape)));
+}
+
+void write_bench_model(std::string_view shape, Dtype dtype, const std::string& path) {
+  write_model_file(bench_draft(shape, dtype), path);
 }
 
 Measured run_bench(const std::shared_ptr<const Model>& model, std::string_view shape, const BenchOptions& options,

@@ -23,8 +23,10 @@ struct BenchShape {
 };
 std::span<const BenchShape> bench_shapes();
 
-// A random model of a shape (its name as in bench_shapes()), built in memory. Throws Error listing the shapes.
+// A random model of a shape (its name as in bench_shapes()), built in memory, or as a model file. Throws Error listing
+// the shapes.
 std::shared_ptr<const Model> make_bench_model(std::string_view shape, Dtype dtype);
+void write_bench_model(std::string_view shape, Dtype dtype, const std::string& path);
 
 struct BenchOptions {
   int64_t prompt = 512;   // tokens of the prefill
