@@ -121,8 +121,10 @@ Dtype kv_dtype_from_name(const std::string& name);
 // Bytes of memory that this machine has; nothing above 0 when the system does not say.
 double machine_memory();
 
-// Throws Error when the machine's memory cannot hold the keys and values of this many sessions.
-void check_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions);
+// Throws Error when the machine's memory cannot hold the keys and values of this many sessions under a scheme with so
+// many views of its keys.
+void check_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions,
+                  int64_t key_views = 1);
 // Says what they will take, when that is much.
 void announce_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions,
                      const Notes& notes, int64_t key_views = 1);

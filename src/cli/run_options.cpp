@@ -102,10 +102,10 @@ double machine_memory() {
 }
 
 // A cache that the machine's memory cannot hold would end the program long after it had seemed to work.
-void check_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions) {
-  const double needed =
-      (static_cast<double>(cache_bytes(config, capacity, kv_dtype)) + static_cast<double>(capacity) * sizeof(int64_t)) *
-      static_cast<double>(n_sessions);
+void check_memory(const ModelConfig& config, int64_t capacity, Dtype kv_dtype, int64_t n_sessions, int64_t key_views) {
+  const double needed = (static_cast<double>(cache_bytes(config, capacity, kv_dtype, key_views)) +
+                         static_cast<double>(capacity) * sizeof(int64_t)) *
+                        static_cast<double>(n_sessions);
   const double memory = machine_memory();
   if (memory > 0 && needed > memory)
     throw Error("a context of " + std::to_string(capacity) + " tokens does not fit into memory",
@@ -150,10 +150,11 @@ Session open_session(const OpenedModel& opened, const RunOptions& options, const
   wanted.kv_dtype = kv_dtype_from_name(options.kv_dtype);
   check_memory(config, options.ctx.value_or(config.max_seq_len), wanted.kv_dtype, needs.n_sessions);
   Session session(opened.model, wanted);  // takes memory for keys and values as they come, none yet
+  const int64_t key_views = session.scheme().views().keys;
+  check_memory(config, session.capacity(), wanted.kv_dtype, needs.n_sessions, key_views);
   note_standing(session, notes);
   if (needs.prompt_length <= session.capacity() || needs.slides) {
-    announce_memory(config, session.capacity(), wanted.kv_dtype, needs.n_sessions, notes,
-                    session.scheme().views().keys);
+    announce_memory(config, session.capacity(), wanted.kv_dtype, needs.n_sessions, notes, key_views);
     return session;
   }
 
@@ -161,11 +162,11 @@ Session open_session(const OpenedModel& opened, const RunOptions& options, const
   if (options.ctx || last < needs.prompt_length) refuse_prompt(opened, options, needs, session);
   const int64_t more = std::clamp<int64_t>(needs.new_tokens - 1, 0, kLongest);
   wanted.capacity = std::min(needs.prompt_length + more, last);
-  check_memory(config, wanted.capacity, wanted.kv_dtype, needs.n_sessions);
+  check_memory(config, wanted.capacity, wanted.kv_dtype, needs.n_sessions, key_views);
   check_unasked(config, wanted.capacity, wanted.kv_dtype, needs);
   notes.say("the prompt has " + std::to_string(needs.prompt_length) + " tokens, the model was trained on " +
             std::to_string(config.max_seq_len) + "; " + session.scheme().spec() + " has positions for all of them");
-  announce_memory(config, wanted.capacity, wanted.kv_dtype, needs.n_sessions, notes);
+  announce_memory(config, wanted.capacity, wanted.kv_dtype, needs.n_sessions, notes, key_views);
   return Session(opened.model, wanted);
 }
 

@@ -87,21 +87,20 @@ std::string name_of(const std::string& path) {
   return plain.has_stem() ? plain.stem().string() : "model";
 }
 
-// How long a context may be so that all sequences fit; at least the default one must.
+// How long a context may be so that all sequences fit, whatever schemes they name; at least the default one must.
 int64_t most_context(const ServeCommand& o, const ModelConfig& config, int64_t context, int64_t n_models) {
   const Dtype kind = kv_dtype_from_name(o.run.kv_dtype);
   const double room = o.cache_mb ? static_cast<double>(*o.cache_mb) * 1e6 : machine_memory() / 2;
   const double each = room / static_cast<double>(o.parallel * n_models);
-  const auto fits = [&](int64_t tokens) {
-    return static_cast<double>(KvCache::bytes_of(config, tokens, kind)) <= each;
-  };
+  const auto bytes_of = [&](int64_t tokens) { return KvCache::bytes_of(config, tokens, kind, Views::kMostKeys); };
+  const auto fits = [&](int64_t tokens) { return static_cast<double>(bytes_of(tokens)) <= each; };
   const int64_t wanted = std::max(context, o.max_ctx.value_or(std::max(context, 4 * config.max_seq_len)));
   const int64_t least = o.max_ctx ? wanted : context;
   if (!fits(least))
     throw Error("the keys and values of " + std::to_string(o.parallel) + " sequences of " + std::to_string(least) +
                     " tokens do not fit",
                 "at most " + report::byte_size(static_cast<int64_t>(room)),
-                report::byte_size(KvCache::bytes_of(config, least, kind) * o.parallel * n_models),
+                report::byte_size(bytes_of(least) * o.parallel * n_models),
                 "fewer --parallel, a smaller --ctx or --max-ctx, --kv-dtype f16, or another --cache-mb");
   int64_t most = wanted;
   while (most > least && !fits(most)) most = std::max(least, most - std::max<int64_t>(1, most / 16));

@@ -1,4 +1,6 @@
 // options_test.cpp: what all commands do alike: one way in for specs, lists, what was given in vain, foreign line ends.
+#include <unistd.h>
+
 #include <algorithm>
 #include <regex>
 #include <set>
@@ -341,4 +343,15 @@ TEST_CASE("cli options: a prompt far past the trained length asks for --ctx befo
                {"--ctx 300000"});
   // Far, but small: as it is.
   check_done(run({"generate", "-m", byte_model(), "-f", "-", "-n", "1", "--position", "alibi"}, far.substr(0, 400)));
+}
+
+TEST_CASE("cli options: memory is asked for what a scheme keeps, further views of the keys too") {
+  // 1056 bytes of keys and values and 8 of its position a token, 288 more for another view of the keys.
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const std::string ctx = std::to_string(static_cast<int64_t>(memory * 0.9 / 1064));
+  const auto generate_under = [&](const char* position) {
+    return run({"generate", "-m", byte_model(), "a", "-n", "1", "-q", "--ctx", ctx, "--position", position});
+  };
+  check_done(generate_under("rope"));
+  check_failed(generate_under("rope;with=rerope:window=8"), {"does not fit into memory"});
 }
