@@ -212,11 +212,11 @@ void draw_markers(Canvas& canvas, const Frame& frame, const Chart& chart) {
       });
       const bool to_the_left = at - 6 - width > plot.x && (crossed || at + 6 + width > plot.right());
       text = {to_the_left ? at - 6 - width : at + 6, plot.y + 2, width, kTickSize};
-      const auto hits = [&](const Box& other) {
-        return text.x < other.right() && other.x < text.right() && text.y < other.bottom() && other.y < text.bottom();
-      };
-      while (std::ranges::any_of(taken, hits)) text.y += kTickSize + 3;
     }
+    const auto hits = [&](const Box& other) {
+      return text.x < other.right() && other.x < text.right() && text.y < other.bottom() && other.y < text.bottom();
+    };
+    while (std::ranges::any_of(taken, hits)) text.y += kTickSize + 3;
     taken.push_back(text);
     canvas.text(text.x, text.bottom(), marker.label, "start", "oc-tick");
     canvas.out += "</g>\n";
