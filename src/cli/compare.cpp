@@ -123,9 +123,10 @@ int run_compare(Arguments arguments) {
   parser.list("--lengths", options.lengths,
               "windows in tokens [default: a quarter, half, one, two and four times the trained length]");
   parser.option("--prompt", "TEXT", o.prompt, std::string("a prompt to continue [default: ") + kDefaultPrompt + "]");
-  parser.option("-n,--new-tokens", "N", options.new_tokens, "tokens of the continuations [default: 24]");
+  parser.option("-n,--new-tokens", "N", options.new_tokens,
+                "tokens of the continuations; 0: none, and no text past the trained length [default: 24]");
   parser.option("--tokens", "N", o.tokens, "score the first N tokens of each text; 0: all [default: 0]");
-  parser.option("--seed", "S", o.seed, "for shuffled and made-up tokens [default: 1]");
+  parser.option("--seed", "S", o.seed, "for shuffled, made-up and drawn tokens [default: 1]");
   o.threads.add_to(parser);
   parser.option("--html", "FILE", o.html, "write a page with charts, which needs nothing else");
   parser.option("--json", "FILE", o.json, "write all figures as JSON; - for standard output, in place of the tables");
