@@ -93,6 +93,22 @@ TEST_CASE("cli compare: tables, JSON, CSV and a page say the same") {
   CHECK(page.find("<!DOCTYPE html>") == 0);
   CHECK(page.find("rope:theta=500") != std::string::npos);
   CHECK(page.find("nan") == std::string::npos);
+  // Names of files, but nothing of where they lie; the same weights have the same checksum.
+  CHECK(page.find(file) == std::string::npos);
+  CHECK(page.find(scratch.path("")) == std::string::npos);
+  CHECK(page.find(byte_model()) == std::string::npos);
+  CHECK(page.find("--html c.html") != std::string::npos);
+  CHECK(page.find("<code>" + result["checksum"].get<std::string>() + "</code>") != std::string::npos);
+  CHECK(result["checksum"].get<std::string>().size() == 16);
+  CHECK(page.find(result["date"].get<std::string>()) != std::string::npos);
+  CHECK(result["command"].get<std::string>().find(scratch.path("c.json")) != std::string::npos);  // to repeat, as typed
+  for (const Json& scheme : result["schemes"]) {
+    if (scheme["standing"] == "refused") continue;
+    CHECK(scheme["sample"]["ids"].size() == scheme["sample"]["surprisal"].size());
+    CHECK(!scheme["sample"]["text"].get<std::string>().empty());
+    CHECK(scheme["continuation_surprisal"].size() == scheme["continuation_ids"].size());
+  }
+  CHECK(result["attention_pieces"].size() == result["schemes"][0]["attention"][0].size());
 
   const Json piped = json_of(run({"compare", "-m", byte_model(), "-f", file, "--positions", "native,none", "--lengths",
                                   "20", "--json", "-", "-t", "2"}));
