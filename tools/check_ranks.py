@@ -124,12 +124,11 @@ class Checks:
 
     def kinds(self):
         for kind in ["f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q4_k", "q5_k", "q6_k"]:
-            made = self.run([self.one, "convert", SHIPPED, self.path("kind.ordinal"), "--dtype", kind, "-q"])
+            model = self.path(kind + ".ordinal")
+            made = self.run([self.one, "convert", SHIPPED, model, "--dtype", kind, "-q"])
             self.check(f"a model of kind {kind}", made.returncode == 0, made.stderr.decode())
-            self.same(f"kind {kind}", ["logits", "-m", self.path("kind.ordinal"), "-f", STORY, "--all", "-q", "-o", "{}",
-                                       "--ctx", "1200"] if self.long else
-                      ["logits", "-m", self.path("kind.ordinal"), "Once upon a time there was a king, and he said",
-                       "--all", "-q", "-o", "{}"], file=True)
+            text = ["-f", STORY, "--ctx", "6000"] if self.long else ["Once upon a time there was a king, and he said"]
+            self.same(f"kind {kind}", ["logits", "-m", model, *text, "--all", "-q", "-o", "{}"], file=True)
 
     def schemes(self):
         listed = json.loads(self.run([self.one, "positions", "list", "--json"]).stdout)
