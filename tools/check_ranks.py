@@ -68,8 +68,11 @@ class Checks:
             print(f"FAILED {name}\n{detail}", flush=True)
 
     def run(self, command, limit=120, **more):
-        return subprocess.run(command, stdin=more.pop("stdin", subprocess.DEVNULL), stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, env=more.pop("env", environment()), timeout=limit, **more)
+        try:
+            return subprocess.run(command, stdin=more.pop("stdin", subprocess.DEVNULL), stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, env=environment(), timeout=limit, **more)
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(command, -1, b"", f"not done after {limit} s".encode())
 
     def counts(self):
         """Two counts in turn, so that every count meets every group; with --long all of them."""
@@ -162,7 +165,8 @@ class Checks:
         self.same("perplexity", ["perplexity", "-f", STORY, "--ctx", "100", "--json", "-q"], is_json=True)
         self.same("perplexity, a protocol", ["perplexity", "-f", STORY, "--protocol", "hf", "--stride", "64", "-q",
                                              "--kv-dtype", "f16"])
-        self.same("compare", ["compare", "--tokens", "300", "--lengths", "64,150", "--json", "-", "-q"], is_json=True)
+        self.same("compare", ["compare", "--tokens", "150", "--lengths", "48,100", "--positions", "native,alibi", "-n",
+                              "4", "--json", "-", "-q"], is_json=True, few=True)
         self.same("an error", ["generate", text, "--position", "roep", "-q"])
         self.same("another error", ["generate", text, "-m", self.path("nothing.ordinal"), "-q"])
         self.same("a command of one rank", ["tokenize", "It's a test.", "-q"])

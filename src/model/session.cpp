@@ -140,7 +140,9 @@ const PositionScheme& Session::scheme() const { return *state_->scheme; }
 const SessionOptions& Session::options() const { return state_->options; }
 int64_t Session::length() const { return state_->length; }
 int64_t Session::capacity() const { return state_->options.capacity; }
-int64_t Session::cache_bytes() const { return state_->cache.bytes(); }
+int64_t Session::cache_bytes() const {  // of all heads, whoever holds them: a report is the same on any number of ranks
+  return KvCache::bytes_of(state_->model->config(), capacity(), state_->options.kv_dtype, state_->scheme->views().keys);
+}
 
 std::span<const float> Session::evaluate(std::span<const TokenId> tokens) {
   const Part part{this, tokens};
