@@ -1,6 +1,6 @@
 # Builds Ordinal, tests it and installs it. `make help` lists the targets.
 # config=release|debug|sanitize|thread picks flags and the folder build/$(config), so switching never needs `clean`;
-# the targets fuzz, arm64 and mpi use a config of their own.
+# the targets fuzz and arm64 use a config of their own.
 # A fresh clone compiles a folder at a time, in two fifths of the time. Whoever works on the code says `make unity=0` once:
 # from then on this build folder goes file by file.
 
@@ -36,19 +36,13 @@ flags_debug := -O0 -g
 flags_sanitize := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 # clang has its own way of saying which sanitizer is on; the sources ask in GCC's.
 flags_thread := -O1 -g -fsanitize=thread -D__SANITIZE_THREAD__=1
-flags_mpi := $(flags_release)
 # libFuzzer comes with clang, whose warnings are not g++'s; only the harnesses link its main.
 flags_fuzz := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
   -D__SANITIZE_ADDRESS__=1
 # -static: the programs run under qemu without an arm64 system around them.
 flags_arm64 := -O2 -g1 -DNDEBUG -static
 ifeq ($(flags_$(config)),)
-$(error config=$(config) is not one of release, debug, sanitize, thread, mpi)
-endif
-ifeq ($(config),mpi)
-$(B)/src/ranks/mpi_ranks.o $(B)/unity/src/ranks.o: EXTRA_FLAGS += $(addprefix -isystem ,$(patsubst -I%,%,$(shell mpicxx --showme:compile))) \
-  -DOMPI_SKIP_MPICXX
-LIBS += $(shell mpicxx --showme:link)
+$(error config=$(config) is not one of release, debug, sanitize, thread)
 endif
 # clang: libFuzzer comes with it, and its OpenMP runtime tells the thread sanitizer what waits for what (GCC's does not).
 # Its warnings are not g++'s.
@@ -72,9 +66,8 @@ endif
 ALL_FLAGS = $(FLAGS) $(WARN) $(flags_$(config)) $(EXTRA_FLAGS)
 
 headers := $(wildcard include/ordinal/*.h src/*/*.h src/*/*/*.h src/*/*.def)
-# Who the other processes are: nobody, or MPI's ranks (`make mpi`).
-other_ranks := src/ranks/$(if $(filter mpi,$(config)),one_rank,mpi_ranks).cpp
-lib_sources := $(filter-out src/cli/% src/serve/% $(other_ranks),$(wildcard src/*/*.cpp src/*/*/*.cpp))
+# src/ranks/mpi_ranks.cpp is for `make mpi` alone.
+lib_sources := $(filter-out src/cli/% src/serve/% %/mpi_ranks.cpp,$(wildcard src/*/*.cpp src/*/*/*.cpp))
 serve_sources := $(wildcard src/serve/*.cpp)
 cli_sources := $(wildcard src/cli/*.cpp)
 test_sources := $(wildcard tests/*.cpp tests/*/*.cpp)
@@ -90,13 +83,14 @@ endif
 fuzz_sources := $(wildcard tools/fuzz/*.cpp)
 all_sources := $(lib_sources) $(serve_sources) $(cli_sources) $(test_sources)
 models := $(wildcard models/*.ordinal)
-# The objects of some sources: one a folder, but for src/kernels, where every file has flags of its own.
-unity ?= $(if $(shell find $(B) -path $(B)/src/kernels -prune -o -path $(B)/unity -prune -o -path $(B)/generated -prune -o -name '*.o' -print -quit 2>/dev/null),0,1)
+# The objects of some sources: one a folder, but for src/kernels, where every file has flags of its own, and src/ranks.
+alone := src/kernels/% src/ranks/%
+unity ?= $(if $(shell find $(B) -path $(B)/src/kernels -prune -o -path $(B)/src/ranks -prune -o -path $(B)/unity -prune -o -path $(B)/generated -prune -o -name '*.o' -print -quit 2>/dev/null),0,1)
 folder_of = $(patsubst %/,%,$(dir $(1)))
 each_object = $(patsubst %.cpp,$(B)/%.o,$(1))
 ifeq ($(unity),1)
-objects = $(call each_object,$(filter src/kernels/%,$(1))) \
-  $(addprefix $(B)/unity/,$(addsuffix .o,$(sort $(foreach source,$(filter-out src/kernels/%,$(1)),$(call folder_of,$(source))))))
+objects = $(call each_object,$(filter $(alone),$(1))) \
+  $(addprefix $(B)/unity/,$(addsuffix .o,$(sort $(foreach source,$(filter-out $(alone),$(1)),$(call folder_of,$(source))))))
 else
 objects = $(each_object)
 endif
@@ -217,8 +211,14 @@ thread: build/packages/clang.ok  ## the tests that share work between threads, u
 	  { echo "the thread sanitizer did not notice the planted race" >&2; exit 1; }; \
 	  tools/run_tests.sh build/thread/tests/run $(or $(TEST_ARGS),$(sharing))
 
-mpi: build/packages/mpi.ok  ## build/mpi/ordinal, which several machines can run together under mpirun (src/ranks/README.md)
-	@$(MAKE) --no-print-directory config=mpi build/mpi/ordinal
+mpi: build/mpi/ordinal  ## build/mpi/ordinal, which several machines can run together under mpirun (src/ranks/README.md)
+
+# The objects of every build, with MPI's ranks before the library: what they define is not looked for in it.
+build/mpi/ordinal: $(call objects,$(cli_sources)) $(serve_objects) build/mpi/mpi_ranks.o $(B)/libordinal.a
+	$(call quietly,$(CXX) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %libordinal.a,$^) $(LIBS) $(SERVE_LIBS) $(shell mpicxx --showme:link))
+build/mpi/mpi_ranks.o: src/ranks/mpi_ranks.cpp src/ranks/ranks.h | build/packages/build.ok build/packages/mpi.ok
+	@mkdir -p $(@D)
+	$(call quietly,$(CXX) $(ALL_FLAGS) $(patsubst -I%,-isystem %,$(shell mpicxx --showme:compile)) -DOMPI_SKIP_MPICXX -c -o $@ $<)
 
 mpi-test: mpi $(B)/ordinal  ## the bytes of one process on 1 to 8 ranks, and ranks that fail; MPI_TEST="--long" takes all
 	tools/check_ranks.py $(B)/ordinal build/mpi/ordinal $(MPI_TEST)
