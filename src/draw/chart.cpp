@@ -159,7 +159,8 @@ void note_cut_bands(Canvas& canvas, const Frame& frame, const Chart& chart) {
   });
   const double x = at_right ? frame.plot.right() - 6 : frame.plot.x + 6;
   const char* anchor = at_right ? "end" : "start";
-  if (above && chart.y.to) canvas.text(x, frame.plot.y + kTickSize, "↑ bands go on", anchor, "oc-tick oc-note");
+  const double top = frame.plot.y + kTickSize + (chart.markers.empty() ? 0 : kTickSize + 4);  // below their labels
+  if (above && chart.y.to) canvas.text(x, top, "↑ bands go on", anchor, "oc-tick oc-note");
   if (below && chart.y.from) canvas.text(x, frame.plot.bottom() - 5, "↓ bands go on", anchor, "oc-tick oc-note");
 }
 

@@ -115,9 +115,12 @@ std::vector<int> looks_of(std::span<const std::string> specs) {
     looks[i] = look;
     taken.push_back(look);
   };
-  // Own colours first, so that a variant never takes that of a scheme behind it.
-  for (size_t i = 0; i < specs.size(); ++i)
-    if (const int own = own_look(specs[i]); !has_colour(own % kCount)) take(i, own);
+  // Own colours first, and plain schemes before their variants, so that none takes that of a scheme behind it.
+  for (const bool plain : {true, false})
+    for (size_t i = 0; i < specs.size(); ++i)
+      if (const int own = own_look(specs[i]);
+          plain == (specs[i] == scheme_name(specs[i])) && !has_colour(own % kCount) && looks[i] < 0)
+        take(i, own);
   for (size_t i = 0; i < specs.size(); ++i) {
     if (looks[i] >= 0) continue;
     int look = 0;  // a colour that is free; when none is, a pair of colour and marker that is

@@ -25,8 +25,8 @@ std::span<const Colour> colours();
 std::string colour_class(int look);  // of CSS: "oc-3"
 Marker marker_of(int look);
 
-// The look of each scheme, by its spec. A scheme alone has its own. Of several that would share a colour the first has
-// it, the others the next that is free; past eight schemes no two have colour and marker alike.
+// The look of each scheme, by its spec. A scheme alone has its own. Of several that would share a colour the plain one
+// or the first has it, the others the next that is free; past eight schemes no two have colour and marker alike.
 std::vector<int> looks_of(std::span<const std::string> specs);
 
 // The outline of a marker around a place, as the d of an SVG path.

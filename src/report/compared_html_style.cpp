@@ -105,6 +105,7 @@ td.reason { min-width: 16rem; color: var(--quiet); white-space: normal; }
 
 .drawing { margin-bottom: 1.5rem; }
 #where .drawing { margin-bottom: 0; }
+#where .oc-band { fill-opacity: .1; }
 .narrow-only { display: none; }
 .panels { display: grid; gap: .75rem 1.75rem; }
 .columns-2 { grid-template-columns: repeat(auto-fill, minmax(min(100%, 27rem), 1fr)); }

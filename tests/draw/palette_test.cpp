@@ -177,7 +177,8 @@ TEST_CASE("palette: the lab and the study's chart have these colours too") {
   const std::string lab = test::read_file(test::repository("src/serve/lab/lab.css"));
   const std::string study = test::read_file(test::repository("models/study/perplexity.svg"));
   CHECK(test::read_file(test::repository("src/serve/lab/lab.js"))
-            .find("['rope', 'alibi', 't5_bias', 'sinusoidal', 'learned', 'shaw', 'fire', 'none']") != std::string::npos);
+            .find("['rope', 'alibi', 't5_bias', 'sinusoidal', 'learned', 'shaw', 'fire', 'none']") !=
+        std::string::npos);
   for (size_t i = 0; i < colours().size(); ++i) {
     CAPTURE(i);
     const std::string name = "--s" + std::to_string(i) + ": ";
@@ -209,6 +210,8 @@ TEST_CASE("palette: a scheme has one look wherever it stands, and no two of a co
   std::set<int> colours_used;
   for (const int one : looks) colours_used.insert(one % 8);
   CHECK(colours_used.size() == 4);
+
+  CHECK(looks_of(std::vector<std::string>{"rope;with=dca", "rope"})[1] == look("rope"));
 
   std::vector<std::string> many;
   for (int i = 0; i < 40; ++i) many.push_back("rope;layers=" + std::to_string(i) + ":none");

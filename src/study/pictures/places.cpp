@@ -10,20 +10,21 @@ namespace ordinal {
 Figure draw_places(const PictureInput& input) {
   const int64_t trained = input.shape.trained_length, query = input.positions.value_or(3 * trained) - 1;
   const std::vector<double> places = places_of_keys(input.spec, input.shape, query);
-  // rope first: beside its variants it keeps its own colour.
-  std::vector<Series> lines = {
-      {.name = "rope", .x = count_from(0, query + 1), .y = count_from(0, query + 1), .dashed = true, .scheme = "rope"}};
   // A line for each stretch of keys that are seen.
-  bool goes_on = false, named = false;
+  std::vector<Series> lines;
+  bool goes_on = false;
   for (int64_t n = 0; n <= query; ++n) {
     const double place = places[static_cast<size_t>(query - n)];
     if (!std::isnan(place)) {
-      if (!goes_on) lines.push_back({.name = std::exchange(named, true) ? "" : input.spec, .scheme = input.spec});
+      if (!goes_on) lines.push_back({.name = lines.empty() ? input.spec : "", .scheme = input.spec});
       lines.back().x.push_back(static_cast<double>(n));
       lines.back().y.push_back(place);
     }
     goes_on = !std::isnan(place);
   }
+  Series plain{
+      .name = "rope", .x = count_from(0, query + 1), .y = count_from(0, query + 1), .dashed = true, .scheme = "rope"};
+  lines.push_back(std::move(plain));
   Chart chart{.x = {.title = "how many tokens back a key is"},
               .y = {.title = "the distance at which it stands", .from = 0},
               .series = std::move(lines),
