@@ -147,9 +147,8 @@ std::span<const Command> all_commands() { return kCommands; }
 }  // namespace ordinal::cli
 
 int main(int argc, char** argv) {
-  using namespace ordinal::cli;
-  prepare_streams();
+  ordinal::cli::prepare_streams();
   ordinal::ranks();  // joins the others before anything else
-  name_lost_pages();
-  return end_together(run_guarded(argc, argv));
+  ordinal::cli::name_lost_pages();
+  return ordinal::cli::end_together(ordinal::cli::run_guarded(argc, argv));
 }
