@@ -154,6 +154,47 @@ def check_look(lab, pictures):
     expect("no_such" in lab.text("fault"), "a wrong spec shows the engine's own error")
 
 
+def check_layers(lab, pictures):
+    lab.open()
+    layers = lab.run("model().layers")
+    expect(lab.run("document.querySelectorAll('#layers button[aria-pressed=true]').length") == layers,
+           "a button a layer, all of them on")
+    lab.scored("document.getElementById('layer-2').click()")
+    lab.run("document.getElementById('layer-3').focus()")
+    lab.run("document.getElementById('status').textContent = 'waiting'")
+    lab.key(" ")
+    lab.until("document.getElementById('status').textContent.includes('tokens scored')")
+    spec = "native;layers=2,3:none"
+    expect(lab.run("document.activeElement.id") == "layer-3", "a key leaves the focus where it was")
+    states = lab.run("[...document.querySelectorAll('#layers button')].map(b => b.getAttribute('aria-pressed'))")
+    expect(states == ["true", "true", "false", "false"], f"two layers are off: {states}")
+    names = [node["name"]["value"] for node in lab.browser.call("Accessibility.getFullAXTree")["nodes"]
+             if node.get("role", {}).get("value") == "button" or "pressed" in str(node.get("properties"))]
+    expect(all(f"layer {i}" in names for i in range(layers)), f"a screen reader hears each layer's number: {names}")
+    shown = lab.run("[...document.querySelectorAll('#losses tr')].slice(1).map(row => [...row.cells].map(c => c.textContent))")
+    expect(len(shown) == 2 and spec in shown[1][0] and shown[1][4] == "not trained for it", f"a row for them: {shown}")
+    told = lab.run("""fetch('/v1/score', {method: 'POST', body: JSON.stringify({text: scores.texts[0].ids, ctx: state.length,
+        positions: ['%s']})}).then(answer => answer.json()).then(answer => answer.scores[0].nats_per_token)""" % spec)
+    expect(shown[1][1] == f"{told:.4f}" and shown[1][1] != shown[0][1], f"with the server's number: {told}")
+    expect(shown[0][0].split()[0] != shown[1][0].split()[0], f"and a mark of its own: {shown}")
+    command = lab.text("command")
+    expect(f"--positions 'native,{spec}' --reference 'native'" in command, f"the command line has it: {command}")
+    lab.looks("layers", pictures)
+    lab.named("layers")
+    table = lab.text("losses")
+    lab.open(lab.run("location.hash"))
+    expect(lab.text("losses") == table, "so has the address")
+    lab.scored("document.getElementById('layer-2').click()")
+    lab.scored("document.getElementById('layer-3').click()")
+    expect(lab.run("document.querySelectorAll('#losses tr').length") == 2, "all on again, the copy is gone")
+    lab.scored("[...document.querySelectorAll('#schemes label')].find(l => l.textContent.startsWith('sinusoidal')).click()")
+    lab.scored("const r = document.getElementById('reference'); r.value = 'sinusoidal'; r.dispatchEvent(new Event('change'))")
+    expect("changes nothing" in lab.text("layers-told"), "sines act on the embedding, which is said")
+    lab.scored("document.getElementById('layer-0').click()")
+    losses = lab.run("['sinusoidal', 'sinusoidal;layers=0:none'].map(spec => rowOf(spec).nats)")
+    expect(losses[0] == losses[1], f"and so it is: {losses}")
+
+
 def check_markup(lab):
     nasty = "<img src=x onerror=\"document.title='caught'\"><script>document.title='caught'</script><b>bold</b>"
     lab.open()
@@ -252,14 +293,15 @@ def main():
         with serving(args.ordinal, "-q") as address:
             lab = Lab(browser, address)
             for check in (lambda: check_look(lab, args.pictures), lambda: check_write(lab, args.pictures),
-                          lambda: check_scheme(lab, args.pictures), lambda: check_markup(lab)):
+                          lambda: check_scheme(lab, args.pictures), lambda: check_layers(lab, args.pictures),
+                          lambda: check_markup(lab)):
                 check()
                 check_console(browser, address)
         check_key(args.ordinal, browser)
     finally:
         browser.close()
     if not faults:
-        print("check_lab: the lab is fine: three views, lessons, keys, markup, widths, light and dark")
+        print("check_lab: the lab is fine: three views, lessons, layers, keys, markup, widths, light and dark")
     return 1 if faults else 0
 
 

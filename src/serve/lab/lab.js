@@ -30,7 +30,7 @@ const LESSONS = [
     'A scaling squeezes more positions into the angles that were trained. It costs a little where it was not needed; look at both sides of the trained length.'],
 ];
 
-const state = {view: 'look', model: '', on: ['native'], extra: [], reference: 'native', length: 0, text: SAMPLE, at: -1};
+const state = {view: 'look', model: '', on: ['native'], off: [], extra: [], reference: 'native', length: 0, text: SAMPLE, at: -1};
 let models = [], positions = [], key = '', scores = null, tokenCount = 0, asked = 0, writing = null;
 
 function make(tag, props = {}, ...inside) {
@@ -61,8 +61,8 @@ function fault(error) {
 const model = () => models.find(item => item.id === state.model) || models[0];
 // A scheme has its own look; of several that would share it the first has it, the others what is free.
 function look(wanted) {
-  const specs = allSpecs(), taken = new Map(), used = place => [...taken.values()].includes(place);
-  const own = spec => OWN.indexOf((spec === 'native' ? model().position : spec).split(/[:;]/)[0]);
+  const specs = new Set([...allSpecs(), ...shown()]), taken = new Map(), used = place => [...taken.values()].includes(place);
+  const own = spec => OWN.indexOf(nameOf(spec));
   for (const spec of specs) if (own(spec) >= 0 && !used(own(spec))) taken.set(spec, own(spec));
   for (const spec of specs) {
     if (taken.has(spec)) continue;
@@ -73,19 +73,25 @@ function look(wanted) {
 }
 const colour = spec => `var(--s${look(spec)})`;
 const mark = spec => MARKS[look(spec)];
-const trained = spec => {
-  const own = model().trained_positions;
-  return spec === 'native' || own.includes(spec.split(/[:;]/)[0]) && !spec.includes('scaling');
-};
+const nameOf = spec => spec.replace(/^native/, model().position).split(/[:;]/)[0];
+const kindOf = spec => positions.find(item => item.id === nameOf(spec))?.kind;
+const trained = spec => spec === 'native' || spec === model().position || model().trained_positions.includes(spec);
 function allSpecs() {
   const base = ['native', ...model().trained_positions.filter(name => name !== model().position)];
   if (!base.includes('none') && model().position !== 'none') base.push('none');
   return [...base, ...state.extra.filter(spec => !base.includes(spec))];
 }
 
+// The reference once more, without positions in the layers that are switched off.
+function without() {
+  const off = state.off.filter(layer => layer < model().layers);
+  return off.length ? `${state.reference};layers=${off.join(',')}:none` : '';
+}
+const shown = () => [...new Set([...state.on, without()])].filter(Boolean);
+
 // Every state is an address, and another machine shows the same.
 function remember() {
-  const kept = {v: state.view, m: state.model, on: state.on, x: state.extra, r: state.reference, n: state.length};
+  const kept = {v: state.view, m: state.model, on: state.on, off: state.off, x: state.extra, r: state.reference, n: state.length};
   if (state.text !== SAMPLE) kept.t = state.text;
   history.replaceState(null, '', '#' + encodeURIComponent(JSON.stringify(kept)));
 }
@@ -95,14 +101,14 @@ function recall() {
     const kept = JSON.parse(decodeURIComponent(location.hash.slice(1)));
     const strings = list => Array.isArray(list) ? list.filter(item => typeof item === 'string').slice(0, 32) : [];
     Object.assign(state, {view: String(kept.v), model: String(kept.m), on: strings(kept.on), extra: strings(kept.x),
-      reference: String(kept.r), length: Number(kept.n) || 0});
+      off: (Array.isArray(kept.off) ? kept.off : []).filter(layer => Number.isInteger(layer) && layer >= 0), reference: String(kept.r), length: Number(kept.n) || 0});
     if (typeof kept.t === 'string') state.text = kept.t;
     if (!['look', 'write', 'scheme'].includes(state.view)) state.view = 'look';
   } catch (error) { /* an address that is none of ours */ }
 }
 
 function showControls() {
-  const specs = allSpecs();
+  const specs = allSpecs(), focused = document.activeElement.id;
   $('schemes').replaceChildren(...specs.map((spec, i) => {
     const box = make('input', {type: 'checkbox', id: 'scheme-' + i, checked: state.on.includes(spec)});
     box.addEventListener('change', () => {
@@ -118,6 +124,18 @@ function showControls() {
       make('label', {for: 'scheme-' + i}, name + (trained(spec) ? '' : ' – not trained for it')));
   }));
   for (const row of $('schemes').querySelectorAll('label')) row.style.margin = '0';
+  $('layers').replaceChildren(...Array.from({length: model().layers}, (none, layer) => {
+    const on = !state.off.includes(layer);
+    const button = make('button', {type: 'button', id: 'layer-' + layer, textContent: layer, 'aria-label': `layer ${layer}`, 'aria-pressed': on});
+    button.addEventListener('click', () => {
+      state.off = on ? [...state.off, layer].sort((a, b) => a - b) : state.off.filter(item => item !== layer);
+      refresh();
+    });
+    return button;
+  }));
+  const absolute = kindOf(state.reference) === 'absolute';
+  $('layers-told').textContent = absolute ? `${state.reference} acts on the embedding, which belongs to no layer: switching one off changes nothing.`
+    : without() ? `${without()} stands beside ${state.reference}.` : 'Switch a layer off to see the reference without positions there.';
   $('reference').replaceChildren(...state.on.map(spec => make('option', {value: spec, textContent: spec, selected: spec === state.reference})));
   $('trained').textContent = `Trained on ${model().trained_length} tokens; this server takes up to ${model().most_context}.`;
   $('length').max = Math.max(8, Math.min(tokenCount, model().most_context));
@@ -129,11 +147,11 @@ function showControls() {
     $('tab-' + view).tabIndex = view === state.view ? 0 : -1;
   }
   const quoted = text => "'" + text.replaceAll("'", "'\\''") + "'";
-  const list = quoted(state.on.join(','));
   $('command').textContent = state.view === 'write'
-    ? state.on.map(spec => `ordinal generate ${quoted($('prompt').value)} -n ${$('count').value} --temp ${$('temperature').value} --top-p ${$('top-p').value} --seed ${$('seed').value} --position ${quoted(spec)}`).join('\n')
-    : `ordinal compare -f text.txt --lengths ${state.length} --positions ${list}`;
+    ? shown().map(spec => `ordinal generate ${quoted($('prompt').value)} -n ${$('count').value} --temp ${$('temperature').value} --top-p ${$('top-p').value} --seed ${$('seed').value} --position ${quoted(spec)}`).join('\n')
+    : `ordinal compare -f text.txt --lengths ${state.length} --positions ${quoted(shown().join(','))} --reference ${quoted(state.reference)}`;
   remember();
+  if (focused && document.activeElement.id !== focused) $(focused)?.focus();  // what had it was made anew
 }
 
 let timer = 0;
@@ -155,12 +173,12 @@ async function score() {
     const most = Math.min(tokenCount, model().most_context);
     if (!state.length || state.length > most) state.length = Math.min(most, Math.max(8, state.length || model().trained_length));
     if (state.length < 2) throw new Error('The text is too short to be scored: two tokens are the least.');
-    const answer = await (await ask('/v1/score', {model: model().id, text: ids.slice(0, state.length), positions: state.on, top: 5,
+    const answer = await (await ask('/v1/score', {model: model().id, text: ids.slice(0, state.length), positions: shown(), top: 5,
       ctx: Math.max(state.length, 1)})).json();
     if (turn !== asked) return;
     scores = answer;
     fault(null);
-    const many = state.length * state.on.length;
+    const many = state.length * scores.scores.length;
     $('status').textContent = `${many} tokens scored in ${Math.round(performance.now() - begin)} ms`;
     showControls();
     showLook();
@@ -171,6 +189,7 @@ async function score() {
   }
 }
 
+const scored = () => scores.scores.map(row => row.position);
 const rowOf = spec => scores.scores.find(row => row.position === spec);
 
 // A mean of paired differences, and twice its standard error.
@@ -185,7 +204,7 @@ function showLook() {
   if (!rowOf(state.reference)) return;
   const head = make('tr', {}, ...['scheme', 'nats a token', 'perplexity', `against ${state.reference}`, 'standing']
     .map(word => make('th', {scope: 'col', textContent: word})));
-  $('losses').replaceChildren(head, ...state.on.map(spec => {
+  $('losses').replaceChildren(head, ...scored().map(spec => {
     const row = rowOf(spec), apart = difference(spec);
     const sign = make('span', {textContent: mark(spec) + ' ', 'aria-hidden': 'true'});
     sign.style.color = colour(spec);
@@ -213,7 +232,7 @@ function choose(at) {
   if (!chosen) return;
   chosen.setAttribute('aria-selected', true);
   $('tokens').setAttribute('aria-activedescendant', chosen.id);
-  $('token').replaceChildren(...state.on.map(spec => {
+  $('token').replaceChildren(...scored().map(spec => {
     const row = rowOf(spec), nats = row.token_nats[at], sign = make('span', {textContent: mark(spec) + ' ', 'aria-hidden': 'true'});
     sign.style.color = colour(spec);
     const list = make('ol', {}, ...(row.top[at] || []).map(item => make('li', {textContent: `${JSON.stringify(item.token)} ${(100 * Math.exp(item.logprob)).toFixed(1)} %`})));
@@ -231,7 +250,7 @@ function element(name, attributes, text) {
 // Differences to the reference, means over sixteen stretches of the text.
 function drawChart() {
   const width = 800, height = 260, left = 56, bottom = 34, n = state.length, steps = Math.min(16, n - 1);
-  const curves = state.on.filter(spec => spec !== state.reference).map(spec => {
+  const curves = scored().filter(spec => spec !== state.reference).map(spec => {
     const own = rowOf(spec).token_nats, other = rowOf(state.reference).token_nats, points = [];
     for (let step = 0; step < steps; ++step) {
       const from = 1 + Math.floor(step * (n - 1) / steps), to = 1 + Math.floor((step + 1) * (n - 1) / steps);
@@ -329,7 +348,7 @@ async function write() {
   };
   $('status').textContent = 'writing …';
   try {
-    await Promise.all(state.on.map(grow));
+    await Promise.all(shown().map(grow));
     $('status').textContent = 'written';
   } catch (error) {
     if (error.name !== 'AbortError') fault(error);
@@ -340,8 +359,9 @@ async function write() {
 
 // The parameters of a scheme as fields; a number has a slider around its default.
 let params = {};
+const usualOf = name => positions.find(item => item.id === $('kind').value).params.find(param => param.key === name).default;
 function kindSpec() {
-  const set = Object.entries(params).filter(([, value]) => value !== '').map(([name, value]) => `${name}=${value}`);
+  const set = Object.entries(params).filter(([name, value]) => value !== '' && value !== usualOf(name)).map(([name, value]) => `${name}=${value}`);
   return $('kind').value + (set.length ? ':' + set.join(',') : '');
 }
 function showKind() {
@@ -413,10 +433,10 @@ function listen() {
     choose(Math.max(0, Math.min(scores.texts[0].pieces.length - 1, state.at + step)));
     $('token-' + state.at).scrollIntoView({block: 'nearest'});
   });
-  $('model').addEventListener('change', () => { state.model = $('model').value; state.on = ['native']; state.reference = 'native'; refresh(); });
+  $('model').addEventListener('change', () => { state.model = $('model').value; state.on = ['native']; state.off = []; state.reference = 'native'; refresh(); });
   $('add').addEventListener('click', () => { addSpec($('spec').value.trim()); $('spec').value = ''; });
   $('spec').addEventListener('keydown', event => { if (event.key === 'Enter') $('add').click(); });
-  $('reference').addEventListener('change', () => { state.reference = $('reference').value; showControls(); if (scores) showLook(); });
+  $('reference').addEventListener('change', () => { state.reference = $('reference').value; refresh(); });
   $('length').addEventListener('input', () => { state.length = Number($('length').value); refresh(); });
   $('text').addEventListener('input', () => { state.text = $('text').value; refresh(); });
   for (const id of ['prompt', 'temperature', 'top-p', 'seed', 'count']) $(id).addEventListener('input', showControls);
@@ -428,8 +448,8 @@ function listen() {
   $('csv').addEventListener('click', () => {
     if (!scores) return;
     const quoted = text => '"' + text.replaceAll('"', '""') + '"';
-    const rows = scores.texts[0].pieces.map((piece, i) => [i, quoted(piece), ...state.on.map(spec => rowOf(spec).token_nats[i] ?? '')].join(','));
-    save('losses.csv', 'text/csv', ['position,token,' + state.on.map(quoted).join(','), ...rows].join('\n') + '\n');
+    const rows = scores.texts[0].pieces.map((piece, i) => [i, quoted(piece), ...scored().map(spec => rowOf(spec).token_nats[i] ?? '')].join(','));
+    save('losses.csv', 'text/csv', ['position,token,' + scored().map(quoted).join(','), ...rows].join('\n') + '\n');
   });
   $('svg').addEventListener('click', () => {
     const copy = $('chart').firstChild?.cloneNode(true);
