@@ -11,11 +11,15 @@ the console, no request but to the server. Without a Chromium it says so and che
 
 import argparse
 import base64
+import csv
+import io
 import json
 import pathlib
 import shutil
 import sys
 import time
+import urllib.parse
+import xml.etree.ElementTree
 
 from check_page import CONTRAST, IDS, OVERFLOW, UNREACHABLE, Browser
 from check_server import serving
@@ -195,6 +199,58 @@ def check_layers(lab, pictures):
     expect(losses[0] == losses[1], f"and so it is: {losses}")
 
 
+def check_saved(lab, pictures):
+    """Every panel saves its numbers as CSV and itself as SVG."""
+    lab.open()
+    nasty = 'He said "one, <b>two</b> & three\u00a0four" to the king, and the king said nothing.'
+    lab.run("window.saved = {}; HTMLAnchorElement.prototype.click = function () { window.saved[this.download] = this.href; }")
+    lab.scored("[...document.querySelectorAll('#schemes label')].find(l => l.textContent.startsWith('none')).click()")
+    lab.scored(f"const t = document.getElementById('text'); t.value = {json.dumps(nasty)}; t.dispatchEvent(new Event('input'))")
+    words = lab.text("tokens")
+    saved_in = {"look": ("losses", "text", "token", "difference"), "write": ("columns",), "scheme": ("scheme",)}
+    for view, panels in saved_in.items():
+        lab.run(f"document.getElementById('tab-{view}').click()")
+        if view == "write":
+            lab.run("document.getElementById('count').value = 12; document.getElementById('write').click()")
+            lab.until("document.getElementById('status').textContent === 'written'")
+        if view == "scheme":
+            lab.run("const p = document.getElementById('param-0'); p.value = 5000; p.dispatchEvent(new Event('change'))")
+            lab.until("document.getElementById('kind-loss').textContent.includes('nats a token')")
+        for panel in panels:
+            labels = lab.run(f"[...document.querySelectorAll('#view-{view} [data-panel={panel}] button')].map(b => (b.click(), b.ariaLabel))")
+            expect(len(labels) == 2 and len(set(labels)) == 2, f"{panel}: two buttons with names: {labels}")
+    files = {name: urllib.parse.unquote(href.split(",", 1)[1]) for name, href in lab.run("window.saved").items()}
+    names = [panel for panels in saved_in.values() for panel in panels]
+    expect(set(files) == {f"{name}.{kind}" for name in names for kind in ("csv", "svg")}, f"all are saved: {sorted(files)}")
+    tables = {name: list(csv.reader(io.StringIO(files[name + ".csv"]))) for name in names}
+    for name, rows in tables.items():
+        expect(len(rows) > 1 and all(len(row) == len(rows[0]) for row in rows), f"{name}.csv: rows of one length: {rows[:3]}")
+    told = lab.run("scores.scores.map(row => [row.position, row.nats_per_token, row.token_nats])")
+    expect([[row[0], float(row[1])] for row in tables["losses"][1:]] == [row[:2] for row in told], "losses.csv: the server's numbers")
+    expect([row[1] for row in tables["text"][1:]] == lab.run("scores.texts[0].pieces"), "text.csv: every token")
+    for i, row in enumerate(told):
+        expect([float(line[2 + i]) for line in tables["text"][2:]] == row[2][1:], f"text.csv: the losses under {row[0]}")
+    expect([row[1] for row in tables["token"][1:]] == ["in the text", *"12345"] * 2, f"token.csv: {tables['token']}")
+    each = [b - a for a, b in zip(told[0][2][1:], told[1][2][1:])]
+    values = [float(row[1]) for row in tables["difference"][1:]]
+    expect(abs(sum(values) / len(values) - sum(each) / len(each)) < 0.3 and len(values) == 16, f"difference.csv: {values}")
+    expect(len({row[0] for row in tables["columns"][1:]}) == 2, "columns.csv: both schemes")
+    expect(tables["scheme"][0][1] == lab.text("kind-spec"), "scheme.csv: the spec that is shown")
+    for name in names:
+        root = xml.etree.ElementTree.fromstring(files[name + ".svg"])
+        if pictures:
+            (pictures / f"saved-{name}.svg").write_text(files[name + ".svg"])
+        expect(root.tag.endswith("}svg"), f"{name}.svg is a picture")
+        expect("var(" not in files[name + ".svg"] and "currentColor" not in files[name + ".svg"], f"{name}.svg needs no style")
+        if name == "text":
+            found = "".join(root.itertext())
+            expect("<b>two</b>" in found and "".join(found.split()) == "".join(words.split()), f"text.svg has the text: {found}")
+            tints = {rect.get("fill") for rect in root.findall(".//{*}rect")}
+            expect(len(tints) > 5, f"text.svg has the tints: {tints}")
+        if name in ("difference", "scheme"):
+            expect(root.find(".//{*}polyline") is not None, f"{name}.svg has its curve")
+
+
 def check_markup(lab):
     nasty = "<img src=x onerror=\"document.title='caught'\"><script>document.title='caught'</script><b>bold</b>"
     lab.open()
@@ -293,7 +349,7 @@ def main():
         with serving(args.ordinal, "-q") as address:
             lab = Lab(browser, address)
             for check in (lambda: check_look(lab, args.pictures), lambda: check_write(lab, args.pictures),
-                          lambda: check_scheme(lab, args.pictures), lambda: check_layers(lab, args.pictures),
+                          lambda: check_scheme(lab, args.pictures), lambda: check_layers(lab, args.pictures), lambda: check_saved(lab, args.pictures),
                           lambda: check_markup(lab)):
                 check()
                 check_console(browser, address)
@@ -301,7 +357,7 @@ def main():
     finally:
         browser.close()
     if not faults:
-        print("check_lab: the lab is fine: three views, lessons, layers, keys, markup, widths, light and dark")
+        print("check_lab: the lab is fine: three views, lessons, layers, files saved, keys, markup, widths, light and dark")
     return 1 if faults else 0
 
 

@@ -6,21 +6,7 @@ const MARKS = ['●', '■', '▲', '◆', '✚', '▼', '✖', '○'];
 // Whose colour and mark each is, wherever a scheme is drawn (src/draw/palette.cpp).
 const OWN = ['rope', 'alibi', 't5_bias', 'sinusoidal', 'learned', 'shaw', 'fire', 'none'];
 const SVG = 'http://www.w3.org/2000/svg';
-const SAMPLE = `Once upon a time there lived by the edge of a great forest a miller who had three daughters, and nothing
-else in the world but his mill. One evening, when the wheel had stopped and the water was still, there came a knock at the
-door, and an old man stood there with a sack upon his back. "Let me sleep by your fire," said he, "and I will give you what
-is in my sack." The miller was a good man, and he let him in, and the eldest daughter gave him bread, and the second gave him
-a cup of milk, but the youngest sat by the window and looked at the moon. In the morning the old man was gone, and the sack
-lay before the fire. They opened it, and there was nothing in it but a little key. "What shall we do with a key?" said the
-eldest. "There is no door in our house that is locked." And the second said, "Let us throw it into the water." But the
-youngest took the key and hid it in her apron, and said nothing. Now it happened that the king's son rode through the forest,
-and he came to a house of glass, and the door of it was shut, and whoever knocked upon it was turned into a stone. The
-king heard of it and wept, and he let it be told in all the land that whoever could open the door should have half of his
-kingdom. Many came, the rich and the strong, and soon there were so many stones before the house that they stood like a
-wall. Then the youngest daughter put on her shoes, and took her key, and went alone into the forest. She walked for three
-days and three nights, and at last she came to the house of glass. "Good day, little key," said the door. "Good day, great
-door," said she, and she turned the key three times, and the door went open, and all of the stones were men again.`
-  .replace(/\s*\n\s*/g, ' ');
+const SAMPLE = $('text').defaultValue.replace(/\s*\n\s*/g, ' ');
 const LESSONS = [
   ['Early or late?', 'look', {on: ['native', 'none'], reference: 'native', length: 0.6},
     'Without any position the model still knows what came before, not in which order. Watch where in the text that costs most: the difference grows with what stands before a token.'],
@@ -42,9 +28,9 @@ function make(tag, props = {}, ...inside) {
   return element;
 }
 
-async function ask(path, body) {
+async function ask(path, body, signal) {
   const headers = key ? {Authorization: 'Bearer ' + key} : {};
-  const options = body ? {method: 'POST', headers: {...headers, 'Content-Type': 'application/json'}, body: JSON.stringify(body)} : {headers};
+  const options = body ? {method: 'POST', headers: {...headers, 'Content-Type': 'application/json'}, body: JSON.stringify(body), signal} : {headers};
   const answer = await fetch(path, options);
   if (answer.ok) return answer;
   if (answer.status === 401) $('key-form').hidden = false;
@@ -73,6 +59,11 @@ function look(wanted) {
 }
 const colour = spec => `var(--s${look(spec)})`;
 const mark = spec => MARKS[look(spec)];
+function signOf(spec) {
+  const sign = make('span', {textContent: mark(spec) + ' ', 'aria-hidden': 'true'});
+  sign.style.color = colour(spec);
+  return sign;
+}
 const nameOf = spec => spec.replace(/^native/, model().position).split(/[:;]/)[0];
 const kindOf = spec => positions.find(item => item.id === nameOf(spec))?.kind;
 const trained = spec => spec === 'native' || spec === model().position || model().trained_positions.includes(spec);
@@ -117,10 +108,8 @@ function showControls() {
       if (!state.on.includes(state.reference)) state.reference = state.on[0];
       refresh();
     });
-    const sign = make('span', {textContent: mark(spec), 'aria-hidden': 'true'});
-    sign.style.color = colour(spec);
     const name = spec === 'native' ? `native (${model().position})` : spec;
-    return make('div', {className: 'scheme'}, box, sign,
+    return make('div', {className: 'scheme'}, box, signOf(spec),
       make('label', {for: 'scheme-' + i}, name + (trained(spec) ? '' : ' – not trained for it')));
   }));
   for (const row of $('schemes').querySelectorAll('label')) row.style.margin = '0';
@@ -206,10 +195,8 @@ function showLook() {
     .map(word => make('th', {scope: 'col', textContent: word})));
   $('losses').replaceChildren(head, ...scored().map(spec => {
     const row = rowOf(spec), apart = difference(spec);
-    const sign = make('span', {textContent: mark(spec) + ' ', 'aria-hidden': 'true'});
-    sign.style.color = colour(spec);
     const told = spec === state.reference ? 'reference' : `${apart.mean >= 0 ? '+' : '−'}${Math.abs(apart.mean).toFixed(4)} ± ${apart.error.toFixed(4)}`;
-    return make('tr', {}, make('th', {scope: 'row'}, sign, spec),
+    return make('tr', {}, make('th', {scope: 'row'}, signOf(spec), spec),
       ...[row.nats_per_token.toFixed(4), Math.exp(row.nats_per_token).toFixed(2), told].map(text => make('td', {className: 'number', textContent: text})),
       make('td', {textContent: trained(spec) ? 'trained under it' : 'not trained for it'}));
   }));
@@ -222,7 +209,7 @@ function showLook() {
     return token;
   }));
   choose(Math.min(state.at < 1 ? 1 : state.at, scores.texts[0].pieces.length - 1));
-  drawChart();
+  drawChart('chart', scores.scores, state.reference);
 }
 
 function choose(at) {
@@ -233,10 +220,9 @@ function choose(at) {
   chosen.setAttribute('aria-selected', true);
   $('tokens').setAttribute('aria-activedescendant', chosen.id);
   $('token').replaceChildren(...scored().map(spec => {
-    const row = rowOf(spec), nats = row.token_nats[at], sign = make('span', {textContent: mark(spec) + ' ', 'aria-hidden': 'true'});
-    sign.style.color = colour(spec);
+    const row = rowOf(spec), nats = row.token_nats[at];
     const list = make('ol', {}, ...(row.top[at] || []).map(item => make('li', {textContent: `${JSON.stringify(item.token)} ${(100 * Math.exp(item.logprob)).toFixed(1)} %`})));
-    return make('div', {}, make('strong', {}, sign, spec), make('div', {textContent: nats === null ? 'the first token' : `${JSON.stringify(scores.texts[0].pieces[at])}: ${nats.toFixed(3)} nats`}), list);
+    return make('div', {}, make('strong', {}, signOf(spec), spec), make('div', {textContent: nats === null ? 'the first token' : `${JSON.stringify(scores.texts[0].pieces[at])}: ${nats.toFixed(3)} nats`}), list);
   }));
 }
 
@@ -248,23 +234,29 @@ function element(name, attributes, text) {
 }
 
 // Differences to the reference, means over sixteen stretches of the text.
-function drawChart() {
-  const width = 800, height = 260, left = 56, bottom = 34, n = state.length, steps = Math.min(16, n - 1);
-  const curves = scored().filter(spec => spec !== state.reference).map(spec => {
-    const own = rowOf(spec).token_nats, other = rowOf(state.reference).token_nats, points = [];
+function differences(rows, reference) {
+  const other = rows.find(row => row.position === reference).token_nats, n = other.length, steps = Math.min(16, n - 1);
+  return rows.filter(row => row.position !== reference).map(({position, token_nats: own}) => {
+    const points = [];
     for (let step = 0; step < steps; ++step) {
       const from = 1 + Math.floor(step * (n - 1) / steps), to = 1 + Math.floor((step + 1) * (n - 1) / steps);
       let sum = 0;
       for (let i = from; i < to; ++i) sum += own[i] - other[i];
       points.push([(from + to) / 2, sum / Math.max(1, to - from)]);
     }
-    return {spec, points};
+    return {spec: position, points};
   });
+}
+
+const drawn = {};  // by figure
+function drawChart(figure, rows, reference) {
+  const width = 800, height = 260, left = 56, bottom = 34, n = rows[0].token_nats.length, curves = differences(rows, reference);
+  drawn[figure] = curves;
   const values = curves.flatMap(curve => curve.points.map(point => point[1])).concat(0);
   const low = Math.min(...values), high = Math.max(...values, low + 0.01), pad = (high - low) * 0.08;
   const x = at => left + (width - left - 10) * at / n, y = value => (height - bottom) - (height - bottom - 10) * (value - low + pad) / (high - low + 2 * pad);
   const svg = element('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img', class: 'oc', 'font-family': 'sans-serif', 'font-size': '13', fill: 'currentColor',
-    'aria-label': `Loss minus that of ${state.reference}, by position; ` + curves.map(curve => `${curve.spec}: from ${curve.points[0][1].toFixed(2)} to ${curve.points.at(-1)[1].toFixed(2)} nats`).join('; ')});
+    'aria-label': `Loss minus that of ${reference}, by position; ` + curves.map(curve => `${curve.spec}: from ${curve.points[0][1].toFixed(2)} to ${curve.points.at(-1)[1].toFixed(2)} nats`).join('; ')});
   svg.append(element('line', {x1: left, x2: width - 10, y1: y(0), y2: y(0), stroke: 'currentColor'}));
   for (const value of [low, high]) svg.append(element('text', {x: left - 6, y: y(value) + 4, 'text-anchor': 'end'}, value.toFixed(2)));
   svg.append(element('text', {x: left - 6, y: y(0) - 4, 'text-anchor': 'end'}, '0'), element('text', {x: width - 10, y: height - 8, 'text-anchor': 'end'}, `token ${n}`),
@@ -282,12 +274,65 @@ function drawChart() {
       svg.append(sign);
     }
   }
-  $('chart').replaceChildren(svg);
+  $(figure).replaceChildren(svg);
 }
 
-function save(name, type, text) {
-  const link = make('a', {href: `data:${type};charset=utf-8,` + encodeURIComponent(text), download: name});
-  link.click();
+// What a panel shows, as a picture: every line of text where it stands, on its tint.
+function picture(panel) {
+  const box = panel.getBoundingClientRect(), left = box.left - panel.scrollLeft, top = box.top - panel.scrollTop;
+  const width = panel.scrollWidth || box.width, height = panel.scrollHeight || box.height;
+  const svg = element('svg', {viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', 'aria-label': panel.getAttribute('aria-label')});
+  const walker = document.createTreeWalker(panel, NodeFilter.SHOW_TEXT), range = document.createRange();
+  for (let node; (node = walker.nextNode());) {
+    const style = getComputedStyle(node.parentElement), lines = [];
+    for (let i = 0; i < node.length; ++i) {
+      range.setStart(node, i);
+      range.setEnd(node, i + 1);
+      const place = range.getBoundingClientRect(), line = lines.at(-1);
+      if (line && (!place.width || Math.abs(line.y - place.top) < 2)) {
+        line.text += node.data[i];
+        line.width = Math.max(line.width, place.right - line.x);
+      } else if (place.width) {
+        lines.push({text: node.data[i], x: place.left, y: place.top, width: place.width, height: place.height});
+      }
+    }
+    for (const {text, x, y, width: wide, height: high} of lines) {
+      svg.append(element('rect', {x: x - left, y: y - top, width: wide, height: high, fill: style.backgroundColor}),
+        element('text', {x: x - left, y: y - top + 0.79 * high, textLength: wide, lengthAdjust: 'spacingAndGlyphs', 'xml:space': 'preserve',
+          'font-family': 'sans-serif', 'font-size': style.fontSize, 'font-weight': style.fontWeight, fill: style.color}, text));
+    }
+  }
+  return svg;
+}
+
+// Each panel's numbers, the first row their names, and where its picture is.
+const curveRows = figure => [['token', ...drawn[figure].map(curve => curve.spec)],
+  ...(drawn[figure][0]?.points || []).map(([at], i) => [at, ...drawn[figure].map(curve => curve.points[i][1])])];
+const PANELS = {
+  losses: ['losses', () => [['scheme', 'nats a token', 'perplexity', 'against ' + state.reference, 'error', 'standing'], ...scored().map(spec => {
+    const {nats_per_token: nats} = rowOf(spec), {mean, error} = difference(spec);
+    return [spec, nats, Math.exp(nats), mean, error, trained(spec) ? 'trained under it' : 'not trained for it'];
+  })]],
+  text: ['tokens', () => [['position', 'token', ...scored()], ...scores.texts[0].pieces.map((piece, i) => [i, piece, ...scored().map(spec => rowOf(spec).token_nats[i])])]],
+  token: ['token', () => [['scheme', 'rank', 'token', 'nats'], ...scored().flatMap(spec => [[spec, 'in the text', scores.texts[0].pieces[state.at], rowOf(spec).token_nats[state.at]],
+    ...(rowOf(spec).top[state.at] || []).map((item, i) => [spec, i + 1, item.token, -item.logprob])])]],
+  difference: ['chart', () => curveRows('chart')],
+  columns: ['columns', () => [['scheme', 'token', 'nats'], ...[...$('columns').querySelectorAll('[data-nats]')].map(span => [span.parentElement.dataset.spec, span.textContent, span.dataset.nats])]],
+  scheme: ['kind-chart', () => curveRows('kind-chart')],
+};
+function save(panel, kind) {
+  const [place, rows] = PANELS[panel], quoted = cell => `"${String(cell ?? '').replaceAll('"', '""')}"`;
+  if (!$(place).firstChild) return;
+  let text = '';
+  if (kind === 'csv') {
+    text = rows().map(row => row.map(cell => typeof cell === 'number' ? cell : quoted(cell)).join(',') + '\n').join('');
+  } else {
+    const svg = $(place).querySelector('svg')?.cloneNode(true) || picture($(place)), style = getComputedStyle(document.documentElement);
+    svg.prepend(element('rect', {width: '100%', height: '100%', fill: 'var(--paper)'}));
+    text = new XMLSerializer().serializeToString(svg).replace(/var\((--\w+)\)/g, (all, name) => style.getPropertyValue(name))
+      .replaceAll('currentColor', style.getPropertyValue('--ink')).replace(/[\x00-\x08\x0b\x0c\x0e-\x1f]/g, '\ufffd');
+  }
+  make('a', {href: `data:${{csv: 'text/csv', svg: 'image/svg+xml'}[kind]};charset=utf-8,` + encodeURIComponent(text), download: `${panel}.${kind}`}).click();
 }
 
 // One column of text a scheme, all from one seed.
@@ -296,12 +341,12 @@ async function write() {
   const control = writing = new AbortController();
   $('halt').disabled = false;
   fault(null);
-  const drawn = new Map();
+  const grown = new Map();
   $('columns').replaceChildren();
   const marked = new Set();
   const markFirst = () => {
-    const own = drawn.get(state.reference).spans;
-    for (const [spec, {spans}] of drawn) {
+    const own = grown.get(state.reference).spans;
+    for (const [spec, {spans}] of grown) {
       if (spec === state.reference || marked.has(spec)) continue;
       for (let i = 0; i < Math.min(spans.length, own.length); ++i)
         if (spans[i].textContent !== own[i].textContent) {
@@ -313,16 +358,14 @@ async function write() {
     }
   };
   const grow = async spec => {
-    const sign = make('span', {textContent: mark(spec) + ' ', 'aria-hidden': 'true'}), column = make('div', {className: 'column'}), spans = [];
-    sign.style.color = colour(spec);
-    column.append(make('strong', {}, sign, spec), make('br'));
+    const column = make('div', {className: 'column'}), spans = [];
+    column.dataset.spec = spec;
+    column.append(make('strong', {}, signOf(spec), spec), make('br'));
     $('columns').append(column);
-    drawn.set(spec, {spans});
-    const headers = {'Content-Type': 'application/json', ...(key ? {Authorization: 'Bearer ' + key} : {})};
+    grown.set(spec, {spans});
     const body = {model: model().id, prompt: $('prompt').value, max_tokens: Number($('count').value), temperature: Number($('temperature').value),
       top_p: Number($('top-p').value), seed: Number($('seed').value), stream: true, logprobs: 3, ...(spec === 'native' ? {} : {position: spec})};
-    const answer = await fetch('/v1/completions', {method: 'POST', headers, body: JSON.stringify(body), signal: control.signal});
-    if (!answer.ok) throw new Error((await answer.json()).error.message);
+    const answer = await ask('/v1/completions', body, control.signal);
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let held = '';;) {
       const {value, done} = await reader.read();
@@ -340,6 +383,7 @@ async function write() {
         const nats = logprobs ? -logprobs.token_logprobs.reduce((a, b) => a + b, 0) : 0;
         const span = make('span', {textContent: text, title: logprobs ? `${nats.toFixed(2)} nats; likeliest: ` + Object.entries(logprobs.top_logprobs[0]).map(([token, value]) => `${JSON.stringify(token)} ${(100 * Math.exp(value)).toFixed(0)} %`).join(', ') : ''});
         span.style.backgroundColor = `rgba(var(--mark), ${Math.min(0.4, nats / 20).toFixed(3)})`;
+        span.dataset.nats = nats;
         spans.push(span);
         column.append(span);
         markFirst();
@@ -401,6 +445,7 @@ async function showScheme() {
     if (turn !== asked) return;
     const [native, own] = found.map(row => row.nats_per_token);
     $('kind-loss').textContent = `${own.toFixed(4)} nats a token on ${length} tokens; native ${native.toFixed(4)}; ${own >= native ? '+' : '−'}${Math.abs(own - native).toFixed(4)}`;
+    drawChart('kind-chart', found, 'native');
     fault(null);
   } catch (error) {
     if (turn !== asked) return;
@@ -445,19 +490,12 @@ function listen() {
   $('kind').addEventListener('change', showKind);
   $('kind-add').addEventListener('click', () => addSpec(kindSpec()));
   $('key-form').addEventListener('submit', event => { event.preventDefault(); key = $('key').value; $('key-form').hidden = true; start(); });
-  $('csv').addEventListener('click', () => {
-    if (!scores) return;
-    const quoted = text => '"' + text.replaceAll('"', '""') + '"';
-    const rows = scores.texts[0].pieces.map((piece, i) => [i, quoted(piece), ...scored().map(spec => rowOf(spec).token_nats[i] ?? '')].join(','));
-    save('losses.csv', 'text/csv', ['position,token,' + scored().map(quoted).join(','), ...rows].join('\n') + '\n');
-  });
-  $('svg').addEventListener('click', () => {
-    const copy = $('chart').firstChild?.cloneNode(true);
-    if (!copy) return;
-    copy.setAttribute('xmlns', SVG);
-    const style = getComputedStyle(document.documentElement);
-    save('difference.svg', 'image/svg+xml', copy.outerHTML.replace(/var\((--s\d)\)/g, (all, name) => style.getPropertyValue(name)).replaceAll('currentColor', style.getPropertyValue('--ink')));
-  });
+  for (const row of document.querySelectorAll('[data-panel]'))
+    row.append(...['csv', 'svg'].map(kind => {
+      const button = make('button', {type: 'button', textContent: kind.toUpperCase(), 'aria-label': `${kind.toUpperCase()} of the ${row.title}`});
+      button.addEventListener('click', () => save(row.dataset.panel, kind));
+      return button;
+    }));
   $('lessons').append(...LESSONS.map(([name, view, wanted, words]) => {
     const button = make('button', {type: 'button', textContent: name});
     button.addEventListener('click', () => {
