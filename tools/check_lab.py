@@ -251,6 +251,57 @@ def check_saved(lab, pictures):
             expect(root.find(".//{*}polyline") is not None, f"{name}.svg has its curve")
 
 
+def check_lessons(lab, pictures):
+    """What a lesson says of the shipped model is what it shows."""
+    def after(lesson):
+        lab.scored(f"document.querySelector('[data-lesson={lesson}]').click()")
+        shown = [words for words in lab.run("[...document.querySelectorAll('#lessons p:not([hidden])')].map(p => p.textContent)")]
+        expect(len(shown) == 1 and shown[0].count(". ") + shown[0].count(".\n") == 1, f"{lesson}: two sentences: {shown}")
+        return losses()
+
+    def losses():
+        rows = lab.run("scores.scores.map(row => [row.position, row.token_nats])")
+        return {spec: nats[1:] for spec, nats in rows}
+
+    def apart(nats, spec, begin=0):
+        each = [a - b for a, b in zip(nats[spec][begin:], nats["native"][begin:])]
+        mean = sum(each) / len(each)
+        return mean, 2 * (sum((d - mean) ** 2 for d in each) / (len(each) - 1) / len(each)) ** 0.5
+
+    lab.open()
+    lab.scored("$('text').value = 'A text of my own, that is short.'; $('text').dispatchEvent(new Event('input'))")
+    nats = after("early")
+    expect(len(nats["native"]) == 255, f"early: at the trained length, not {len(nats['native']) + 1}")
+    (early, error), (late, _) = apart(nats, "native;layers=0,1:none"), apart(nats, "native;layers=2,3:none")
+    expect(round(early, 2) == 0.03 and early < error and round(late, 2) == 0.3, f"early: {early} of {error}, {late}")
+    lab.looks("lesson", pictures)
+    nats = after("table")
+    expect(len(nats["native"]) > 400, "table: the whole text")
+    expect(apart(nats, "sinusoidal", 3 * len(nats["native"]) // 4)[0] > 1, "table: over a nat in the last quarter")
+    lab.scored("$('length').value = 256; $('length').dispatchEvent(new Event('input'))")
+    means = [sum(each) / len(each) for each in losses().values()]
+    expect(len(means) == 3 and max(means) - min(means) < 0.1, f"table: within 0.1 at 256 tokens: {means}")
+    nats = after("scaling")
+    linear, dynamic, yarn = (f"rope:scaling={kind},factor=2" for kind in ("linear", "dynamic", "yarn"))
+    costs = {spec: apart(nats, spec)[0] for spec in (linear, dynamic, yarn)}
+    expect(min(costs.values()) > 0 and max(costs, key=costs.get) == linear, f"scaling: {costs}")
+    expect(lab.run("$('losses').textContent.includes('scaling=yarn')"), "scaling: its schemes are shown")
+    lab.scored("$('length').value = 256; $('length').dispatchEvent(new Event('input'))")
+    nats = losses()
+    costs = {spec: apart(nats, spec)[0] for spec in (linear, dynamic, yarn)}
+    expect(nats[dynamic] == nats["native"] and max(costs, key=costs.get) == linear, f"scaling: at 256 tokens: {costs}")
+    words = lab.text("lessons")
+    lab.open(lab.run("location.hash"))
+    expect(lab.run("document.querySelectorAll('#lessons p:not([hidden])').length") == 1 and lab.text("lessons") == words,
+           "a lesson is in the address")
+    lab.open()
+    lab.scored("$('text').value = 'A text of my own, that is short.'; $('text').dispatchEvent(new Event('input'))")
+    lab.scored("document.querySelector('[data-lesson=table]').click()")
+    lab.run("window.left = true; history.back()")
+    lab.until("window.left === undefined && document.getElementById('status')?.textContent.includes('tokens scored')")
+    expect(lab.run("document.getElementById('text').value") == "A text of my own, that is short.", "Back brings one's text back")
+
+
 def check_markup(lab):
     nasty = "<img src=x onerror=\"document.title='caught'\"><script>document.title='caught'</script><b>bold</b>"
     lab.open()
@@ -349,7 +400,8 @@ def main():
         with serving(args.ordinal, "-q") as address:
             lab = Lab(browser, address)
             for check in (lambda: check_look(lab, args.pictures), lambda: check_write(lab, args.pictures),
-                          lambda: check_scheme(lab, args.pictures), lambda: check_layers(lab, args.pictures), lambda: check_saved(lab, args.pictures),
+                          lambda: check_scheme(lab, args.pictures), lambda: check_layers(lab, args.pictures),
+                          lambda: check_saved(lab, args.pictures), lambda: check_lessons(lab, args.pictures),
                           lambda: check_markup(lab)):
                 check()
                 check_console(browser, address)

@@ -7,16 +7,14 @@ const MARKS = ['●', '■', '▲', '◆', '✚', '▼', '✖', '○'];
 const OWN = ['rope', 'alibi', 't5_bias', 'sinusoidal', 'learned', 'shaw', 'fire', 'none'];
 const SVG = 'http://www.w3.org/2000/svg';
 const SAMPLE = $('text').defaultValue.replace(/\s*\n\s*/g, ' ');
-const LESSONS = [
-  ['Early or late?', 'look', {on: ['native', 'none'], reference: 'native', length: 0.6},
-    'Without any position the model still knows what came before, not in which order. Watch where in the text that costs most: the difference grows with what stands before a token.'],
-  ['Past the table', 'look', {on: ['native', 'alibi', 'sinusoidal'], reference: 'native', length: 1},
-    'Beyond the trained length sines come to angles that no weight has seen, while a penalty by distance goes on as before. Drag the length across the trained one and back.'],
-  ['Which scaling?', 'look', {on: ['native', 'rope:scaling=linear,factor=2', 'rope:scaling=dynamic,factor=2'], reference: 'native', length: 1},
-    'A scaling squeezes more positions into the angles that were trained. It costs a little where it was not needed; look at both sides of the trained length.'],
-];
+// The states that lessons prepare; their words stand in the page. A length of 0 is the trained one, Infinity all there is.
+const LESSONS = {
+  early: {on: ['native', 'native;layers=0,1:none'], off: [2, 3], length: 0},
+  table: {on: ['native', 'alibi', 'sinusoidal'], off: [], length: Infinity},
+  scaling: {on: ['native', ...['linear', 'dynamic', 'yarn'].map(kind => `rope:scaling=${kind},factor=2`)], off: [], length: Infinity},
+};
 
-const state = {view: 'look', model: '', on: ['native'], off: [], extra: [], reference: 'native', length: 0, text: SAMPLE, at: -1};
+const state = {view: 'look', model: '', on: ['native'], off: [], extra: [], reference: 'native', length: 0, text: SAMPLE, lesson: '', at: -1};
 let models = [], positions = [], key = '', scores = null, tokenCount = 0, asked = 0, writing = null;
 
 function make(tag, props = {}, ...inside) {
@@ -82,7 +80,7 @@ const shown = () => [...new Set([...state.on, without()])].filter(Boolean);
 
 // Every state is an address, and another machine shows the same.
 function remember() {
-  const kept = {v: state.view, m: state.model, on: state.on, off: state.off, x: state.extra, r: state.reference, n: state.length};
+  const kept = {v: state.view, m: state.model, on: state.on, off: state.off, x: state.extra, r: state.reference, n: state.length, l: state.lesson};
   if (state.text !== SAMPLE) kept.t = state.text;
   history.replaceState(null, '', '#' + encodeURIComponent(JSON.stringify(kept)));
 }
@@ -94,6 +92,7 @@ function recall() {
     Object.assign(state, {view: String(kept.v), model: String(kept.m), on: strings(kept.on), extra: strings(kept.x),
       off: (Array.isArray(kept.off) ? kept.off : []).filter(layer => Number.isInteger(layer) && layer >= 0), reference: String(kept.r), length: Number(kept.n) || 0});
     if (typeof kept.t === 'string') state.text = kept.t;
+    if (Object.hasOwn(LESSONS, kept.l)) state.lesson = kept.l;
     if (!['look', 'write', 'scheme'].includes(state.view)) state.view = 'look';
   } catch (error) { /* an address that is none of ours */ }
 }
@@ -126,6 +125,7 @@ function showControls() {
   $('layers-told').textContent = absolute ? `${state.reference} acts on the embedding, which belongs to no layer: switching one off changes nothing.`
     : without() ? `${without()} stands beside ${state.reference}.` : 'Switch a layer off to see the reference without positions there.';
   $('reference').replaceChildren(...state.on.map(spec => make('option', {value: spec, textContent: spec, selected: spec === state.reference})));
+  for (const words of $('lessons').querySelectorAll('p')) words.hidden = words.previousElementSibling.dataset.lesson !== state.lesson;
   $('trained').textContent = `Trained on ${model().trained_length} tokens; this server takes up to ${model().most_context}.`;
   $('length').max = Math.max(8, Math.min(tokenCount, model().most_context));
   $('length').value = state.length;
@@ -496,17 +496,17 @@ function listen() {
       button.addEventListener('click', () => save(row.dataset.panel, kind));
       return button;
     }));
-  $('lessons').append(...LESSONS.map(([name, view, wanted, words]) => {
-    const button = make('button', {type: 'button', textContent: name});
+  for (const button of document.querySelectorAll('[data-lesson]'))
     button.addEventListener('click', () => {
-      for (const spec of wanted.on) if (!allSpecs().includes(spec)) state.extra.push(spec);
-      Object.assign(state, {view, on: [...wanted.on], reference: wanted.reference, length: Math.round(wanted.length * Math.min(tokenCount, model().most_context))});
-      $('lesson').hidden = false;
-      $('lesson').textContent = words;
+      const {on, off, length} = LESSONS[button.dataset.lesson];
+      history.pushState(null, '', location.href);  // Back brings back what was there
+      for (const spec of on) if (!allSpecs().includes(spec)) state.extra.push(spec);
+      Object.assign(state, {view: 'look', on: [...on], off: [...off], reference: 'native', text: SAMPLE, lesson: button.dataset.lesson,
+        length: Math.min(length || model().trained_length, model().most_context)});
+      $('text').value = SAMPLE;
       refresh();
     });
-    return button;
-  }));
+  window.addEventListener('hashchange', () => location.reload());
 }
 
 async function start() {
