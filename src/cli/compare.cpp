@@ -141,6 +141,8 @@ int run_compare(Arguments arguments) {
     throw UsageError{"two results for standard output\n  expected: one of --html, --json and --csv with -", ""};
   if (o.per_token == "-")
     throw UsageError{"--per-token - is not possible\n  expected: the name of a file", "--per-token losses.npy"};
+  for (const auto& path : {o.html, o.json, o.csv, o.per_token})
+    if (path) check_result(*path);
   check_position_spec(options.reference);
   options.keep_tokens = o.per_token.has_value();
   options.seed = o.seed.value_or(1);

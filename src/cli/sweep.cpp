@@ -226,6 +226,7 @@ int run_sweep(Arguments arguments) {
   if (retry && !output) throw UsageError{"--retry goes with -o, the journal that says what failed", ""};
   if (output == "-") throw UsageError{"the journal is a file, which a later run can go on with", "-o results.jsonl"};
 
+  if (html) check_result(*html);
   watch_signals();
   const Notes notes = parser.notes(quiet);
   const std::string name = *plan_file == "-" ? "standard input" : *plan_file;

@@ -80,6 +80,14 @@ void write_result(const std::string& path, std::string_view text) {
   file.commit();
 }
 
+void check_result(const std::string& path) {
+  if (path == "-") return;
+  from_first([&] {
+    OutputFile::on_disk(path);  // and gone again
+    return std::string();
+  });
+}
+
 // What mpirun passes on comes through a pseudo-terminal, behind which nobody need be.
 bool output_is_terminal() {
   return isatty(STDOUT_FILENO) != 0 && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr &&

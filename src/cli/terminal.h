@@ -29,6 +29,8 @@ void prepare_streams();
 void write_out(std::string_view text);
 // To a file, which is written whole or not at all, or with "-" to standard output.
 void write_result(const std::string& path, std::string_view text);
+// Throws Error where that would: before the work, not after it.
+void check_result(const std::string& path);
 bool output_is_terminal();
 bool output_takes_colour();  // a terminal, and NO_COLOR is not set
 size_t output_width();       // columns of the terminal; 0 where the output goes elsewhere

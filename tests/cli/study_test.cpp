@@ -138,7 +138,11 @@ TEST_CASE("cli compare: slips are told before anything long runs") {
   check_failed(compare({"--reference", "ropee"}), {"try:      rope"});
   check_failed(compare({"--per-token", "-"}), {"name of a file"}, 2);
   check_failed(compare({"--json", "-", "--csv", "-"}), {"standard output"}, 2);
-  check_failed(compare({"--lengths", "20", "--html", scratch.path("no/such/folder.html")}), {"folder"});
+  for (const char* option : {"--html", "--json", "--csv", "--per-token"}) {
+    const Outcome nowhere = compare({"--lengths", "20", option, scratch.path("no/such/folder.html")});
+    check_failed(nowhere, {"folder"});
+    CHECK(nowhere.err.find("will take") == std::string::npos);
+  }
   check_failed(run({"compare", "-m", bare_model(), "-f", file}), {"no tokenizer"});
 }
 
