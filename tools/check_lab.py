@@ -15,8 +15,11 @@ import csv
 import io
 import json
 import pathlib
+import re
 import shutil
+import subprocess
 import sys
+import tempfile
 import time
 import urllib.parse
 import xml.etree.ElementTree
@@ -302,6 +305,33 @@ def check_lessons(lab, pictures):
     expect(lab.run("document.getElementById('text').value") == "A text of my own, that is short.", "Back brings one's text back")
 
 
+def check_palette(lab, ordinal):
+    """Colours and markers are those of the report that the command line makes."""
+    for more in (["alibi", "xpos", "none", "normalized"], ["rope:scaling=yarn,factor=2", "xpos", "rope:scaling=linear,factor=2", "none", "t5_bias"]):
+        lab.open()
+        for spec in more:
+            lab.scored(f"addSpec({json.dumps(spec)})")
+        lab.scored("document.getElementById('layer-1').click()")
+        shown = lab.run("scored()")
+        told = lab.run("""[...document.querySelectorAll('#losses th span')].map(span => [span.textContent.trim(), span.style.color])""")
+        with tempfile.TemporaryDirectory() as folder:
+            text, page = pathlib.Path(folder) / "text.txt", pathlib.Path(folder) / "page.html"
+            text.write_text(" ".join(["The king had three daughters, and the youngest was fair."] * 9))
+            subprocess.run([ordinal, "compare", "-q", "-f", text, "--lengths", "16", "--tokens", "32", "-n", "1", "--positions",
+                            ",".join(shown), "--reference", "native", "--html", page], check=True, stdout=subprocess.DEVNULL)
+            marks = re.findall(r'<svg class="marker oc-(\d)"[^>]*><path d="([^"]*)"/></svg><span class="spec">(.*?)</span>', page.read_text())
+        report = {re.sub('<[^>]*>', '', name): (colour, outline) for colour, outline, name in marks}
+        outlines = {}
+        for spec, (glyph, colour) in zip(shown, told):
+            own = report.get(spec) or report.get(spec.replace("native", "rope", 1))
+            if own is None:
+                fault(f"the report has no {spec}, but {sorted(report)}")
+                continue
+            expect(colour == f"var(--s{own[0]})", f"{spec} is {colour} here and oc-{own[0]} in a report")
+            expect(outlines.setdefault(glyph, own[1]) == own[1], f"{spec} is {glyph}, which in a report is another's marker")
+        expect(len(set(outlines.values())) == len(outlines), f"markers that a report tells apart are so here: {told}")
+
+
 def check_markup(lab):
     nasty = "<img src=x onerror=\"document.title='caught'\"><script>document.title='caught'</script><b>bold</b>"
     lab.open()
@@ -402,6 +432,7 @@ def main():
             for check in (lambda: check_look(lab, args.pictures), lambda: check_write(lab, args.pictures),
                           lambda: check_scheme(lab, args.pictures), lambda: check_layers(lab, args.pictures),
                           lambda: check_saved(lab, args.pictures), lambda: check_lessons(lab, args.pictures),
+                          lambda: check_palette(lab, args.ordinal),
                           lambda: check_markup(lab)):
                 check()
                 check_console(browser, address)
@@ -409,7 +440,7 @@ def main():
     finally:
         browser.close()
     if not faults:
-        print("check_lab: the lab is fine: three views, lessons, layers, files saved, keys, markup, widths, light and dark")
+        print("check_lab: the lab is fine: three views, lessons, layers, files saved, looks as in reports, keys, markup, widths, light and dark")
     return 1 if faults else 0
 
 

@@ -3,8 +3,9 @@
 
 const $ = id => document.getElementById(id);
 const MARKS = ['●', '■', '▲', '◆', '✚', '▼', '✖', '○'];
-// Whose colour and mark each is, wherever a scheme is drawn (src/draw/palette.cpp).
-const OWN = ['rope', 'alibi', 't5_bias', 'sinusoidal', 'learned', 'shaw', 'fire', 'none'];
+// Whose look each is, wherever a scheme is drawn (src/draw/palette.cpp): the colour of its place by eights, and its own mark.
+const OWN = ['rope', 'alibi', 't5_bias', 'sinusoidal', 'learned', 'shaw', 'fire', 'none'].concat(
+  ['xpos', 'kerple', 'relative_bias', 'normalized', 'hierarchical', 'xl', 'cope', ''], ['', 'sandwich', '', 'index']);
 const SVG = 'http://www.w3.org/2000/svg';
 const SAMPLE = $('text').defaultValue.replace(/\s*\n\s*/g, ' ');
 // The states that lessons prepare; their words stand in the page. A length of 0 is the trained one, Infinity all there is.
@@ -43,20 +44,25 @@ function fault(error) {
 }
 
 const model = () => models.find(item => item.id === state.model) || models[0];
-// A scheme has its own look; of several that would share it the first has it, the others what is free.
+// Looks as a report on what is shown gives them: a scheme's own where its colour is free, plain ones first; then the next.
+// One that is not shown has the look that it would have beside the others.
 function look(wanted) {
-  const specs = new Set([...allSpecs(), ...shown()]), taken = new Map(), used = place => [...taken.values()].includes(place);
-  const own = spec => OWN.indexOf(nameOf(spec));
-  for (const spec of specs) if (own(spec) >= 0 && !used(own(spec))) taken.set(spec, own(spec));
+  const specs = new Set([...shown(), wanted]), looks = new Map();
+  const taken = colour => [...looks.values()].some(place => place % 8 === colour);
+  for (const plain of [true, false])
+    for (const spec of specs) {
+      const own = OWN.includes(nameOf(spec)) ? OWN.indexOf(nameOf(spec)) : 7, isPlain = nameOf(spec) === spec.replace(/^native/, model().position);
+      if (plain === isPlain && !looks.has(spec) && !taken(own % 8)) looks.set(spec, own);
+    }
   for (const spec of specs) {
-    if (taken.has(spec)) continue;
-    const free = OWN.findIndex((name, place) => !used(place));
-    taken.set(spec, free < 0 ? taken.size % 8 : free);
+    let place = 0;
+    while ([...looks.values()].includes(place) || (place < 8 && taken(place))) ++place;
+    if (!looks.has(spec)) looks.set(spec, place);
   }
-  return taken.get(wanted) ?? 0;
+  return looks.get(wanted);
 }
-const colour = spec => `var(--s${look(spec)})`;
-const mark = spec => MARKS[look(spec)];
+const colour = spec => `var(--s${look(spec) % 8})`;
+const mark = spec => MARKS[(look(spec) + Math.floor(look(spec) / 8)) % 8];
 function signOf(spec) {
   const sign = make('span', {textContent: mark(spec) + ' ', 'aria-hidden': 'true'});
   sign.style.color = colour(spec);
