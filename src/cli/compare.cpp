@@ -157,15 +157,8 @@ int run_compare(Arguments arguments) {
   const auto start = std::chrono::steady_clock::now();
   const OpenedModel opened = open_model(o.model, notes);
   note_idle_ranks(opened.model->config(), notes);
-  const bool has_start = opened.model->config().bos_id >= 0 || !opened.model->config().eos_ids.empty();
-  std::vector<TokenStream> streams =
-      read_streams(o.texts, opened, has_start ? StartToken::always : StartToken::never, notes);
-  for (TokenStream& stream : streams) {
-    if (o.tokens == 0 || o.tokens >= static_cast<int64_t>(stream.tokens.size())) continue;
-    stream.tokens.resize(static_cast<size_t>(o.tokens));
-    stream.bytes.resize(stream.tokens.size());
-    stream.words.resize(stream.tokens.size());
-  }
+  std::vector<TokenStream> streams = read_streams(o.texts, opened, start_if_any(opened.model->config()), notes);
+  for (TokenStream& stream : streams) stream.keep_first(o.tokens);
   if (!prompt.empty()) options.prompt = opened.tokenizer->encode(prompt, {.parse_special = o.texts.special});
 
   const double expected = estimate_seconds(opened.model, streams, options);

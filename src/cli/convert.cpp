@@ -50,11 +50,9 @@ Trial prepare_trial(const ModelDraft& draft, const std::string& input, const std
                 "a source with a tokenizer", "one of ids only",
                 is_model_file(input) ? "leave -f out" : "--vocab DIR, or leave -f out");
   const ModelConfig& config = draft.config;
-  const bool starts = config.bos_id >= 0 || !config.eos_ids.empty();
   Trial trial;
-  trial.stream = make_stream(name, text, *make_tokenizer(draft.tokenizer), config,
-                             {.start = starts ? StartToken::always : StartToken::never});
-  if (const size_t tokens = trial.stream.tokens.size() - (starts ? 1 : 0); tokens < 2)
+  trial.stream = make_stream(name, text, *make_tokenizer(draft.tokenizer), config, {.start = start_if_any(config)});
+  if (const size_t tokens = trial.stream.tokens.size() - (trial.stream.start ? 1 : 0); tokens < 2)
     throw Error("the text is too short to measure on (-f)", "2 tokens or more", std::to_string(tokens));
   // A model file is there to be mapped; anything else is brought into that form, without rounding.
   Progress progress("reading", quiet);

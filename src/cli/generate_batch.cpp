@@ -33,7 +33,7 @@ class Results {
   // A file that is there is somebody's: Error unless it is to be gone on with.
   void check(bool resume) {
     if (!path_) return;
-    there_ = from_first([&] { return std::string(is_there(resume) ? "yes" : ""); }) == "yes";
+    there_ = is_so_for_first([&] { return is_there(resume); });
   }
 
   bool there() const { return there_; }
@@ -53,13 +53,7 @@ class Results {
 
   void write_line(const std::string& line) {
     if (!path_) return write_out(line);
-    if (!speaks()) return;
-    for (std::string_view rest = line; !rest.empty();) {
-      const ssize_t count = ::write(descriptor_, rest.data(), rest.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) fail();
-      rest.remove_prefix(static_cast<size_t>(count));
-    }
+    if (speaks() && !write_whole(descriptor_, line)) fail();
   }
 
  private:

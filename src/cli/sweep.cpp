@@ -65,19 +65,6 @@ struct SweepWork {
   }
 };
 
-TokenStream sweep_text(const OpenedModel& opened, const std::string& path, const std::string& text, int64_t tokens) {
-  const ModelConfig& c = opened.model->config();
-  const bool has_start = c.bos_id >= 0 || !c.eos_ids.empty();
-  TokenStream stream =
-      make_stream(path, text, *opened.tokenizer, c, {.start = has_start ? StartToken::always : StartToken::never});
-  if (tokens > 0 && tokens < std::ssize(stream.tokens)) {
-    stream.tokens.resize(static_cast<size_t>(tokens));
-    stream.bytes.resize(stream.tokens.size());
-    stream.words.resize(stream.tokens.size());
-  }
-  return stream;
-}
-
 // Opens what the plan names, and cuts it into units.
 SweepWork prepare(SweepPlan plan, const Notes& notes) {
   SweepWork work;
@@ -91,9 +78,12 @@ SweepWork prepare(SweepPlan plan, const Notes& notes) {
     const auto opened = std::make_shared<const OpenedModel>(open_model(options, notes));
     if (opened->tokenizer == nullptr)
       throw Error("the model has no tokenizer, so it cannot read text", "a model with a tokenizer", opened->path);
+    const ModelConfig& config = opened->model->config();
     facts += header_checksum(opened->model->file()) + "\n";
     for (size_t t = 0; t < texts.size(); ++t) {
-      const auto text = std::make_shared<const TokenStream>(sweep_text(*opened, plan.texts[t], texts[t], plan.tokens));
+      const auto text = std::make_shared<TokenStream>(
+          make_stream(plan.texts[t], texts[t], *opened->tokenizer, config, {.start = start_if_any(config)}));
+      text->keep_first(plan.tokens);
       facts += checksum_text(checksum_of(std::as_bytes(std::span(text->tokens)))) + "\n";
       for (SweepUnit& unit : units_of(plan, *opened->model, opened->path, *text)) {
         facts += report::unit_text(unit) + "\n";

@@ -73,13 +73,8 @@ void JournalFile::write(const SweepUnit& unit, int64_t number) {
 }
 
 void JournalFile::write_line(const std::string& line) {
-  for (std::string_view rest = line; !rest.empty();) {
-    const ssize_t count = ::write(descriptor_, rest.data(), rest.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("cannot write the journal");
-    rest.remove_prefix(static_cast<size_t>(count));
-  }
-  if (fdatasync(descriptor_) != 0 && errno != EINVAL) fail("cannot write the journal");
+  const bool written = write_whole(descriptor_, line) && (fdatasync(descriptor_) == 0 || errno == EINVAL);
+  if (!written) fail("cannot write the journal");
 }
 
 }  // namespace ordinal::cli

@@ -59,17 +59,21 @@ void prepare_streams() {
 
 bool speaks() { return ranks().is_first(); }
 
-void write_out(std::string_view text) {
-  if (!speaks()) return;
+bool write_whole(int descriptor, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t count = write(STDOUT_FILENO, text.data(), text.size());
+    const ssize_t count = write(descriptor, text.data(), text.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EPIPE) throw ClosedPipe();
-    if (count < 0)
-      throw Error("cannot write the result", "standard output that takes it", std::strerror(errno),
-                  errno == ENOSPC ? "make room, or write elsewhere" : "");
+    if (count < 0) return false;
     text.remove_prefix(static_cast<size_t>(count));
   }
+  return true;
+}
+
+void write_out(std::string_view text) {
+  if (!speaks() || write_whole(STDOUT_FILENO, text)) return;
+  if (errno == EPIPE) throw ClosedPipe();
+  throw Error("cannot write the result", "standard output that takes it", std::strerror(errno),
+              errno == ENOSPC ? "make room, or write elsewhere" : "");
 }
 
 void write_result(const std::string& path, std::string_view text) {
@@ -101,7 +105,7 @@ size_t output_width() {
 
 bool output_takes_colour() { return output_is_terminal() && std::getenv("NO_COLOR") == nullptr; }
 bool input_is_terminal() {
-  return from_first([] { return std::string(isatty(STDIN_FILENO) != 0 ? "yes" : ""); }) == "yes";
+  return is_so_for_first([] { return isatty(STDIN_FILENO) != 0; });
 }
 
 namespace {

@@ -25,6 +25,9 @@ struct Interrupted {};
 // writing to a closed pipe fail in place of ending the program.
 void prepare_streams();
 
+// Writes all of it, however the system cuts it up. Returns whether it could; errno says why not.
+bool write_whole(int descriptor, std::string_view text);
+
 // Writes to standard output at once. Throws ClosedPipe, or Error when the system refuses (disk full).
 void write_out(std::string_view text);
 // To a file, which is written whole or not at all, or with "-" to standard output.

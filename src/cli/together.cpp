@@ -96,6 +96,10 @@ std::string from_first(const std::function<std::string()>& ask) {
   return answer;
 }
 
+bool is_so_for_first(const std::function<bool()>& ask) {
+  return !from_first([&] { return std::string(ask() ? "yes" : ""); }).empty();
+}
+
 void throw_together(const Error* failure) {
   Ranks& all = ranks();
   const std::string good = "y";

@@ -25,6 +25,7 @@ void check_same_run(std::string_view command, Arguments arguments);
 
 // What `ask` returns on the first rank, on all; so is what it throws, where that is an Error.
 std::string from_first(const std::function<std::string()>& ask);
+bool is_so_for_first(const std::function<bool()>& ask);
 
 // Where a rank failed in what all did: its Error as it is where all failed alike, else one on all ranks that names it.
 void throw_together(const Error* failure);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,19 @@ namespace ordinal::convert {
 uint32_t read_u32(std::span<const std::byte> bytes, size_t at);
 int32_t read_i32(std::span<const std::byte> bytes, size_t at);
 uint64_t read_u64(std::span<const std::byte> bytes, size_t at);
+
+// A number as protobuf and LevelDB write it, seven bits a byte, the lowest first; nothing when it goes on past 64 bits.
+// `next` gives a byte, or throws.
+template <class Next>
+std::optional<uint64_t> read_varint(const Next& next) {
+  uint64_t number = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    const auto byte = static_cast<uint8_t>(next());
+    number |= uint64_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) return number;
+  }
+  return std::nullopt;
+}
 float read_f32(std::span<const std::byte> bytes, size_t at);
 
 inline std::string_view as_text(std::span<const std::byte> bytes) {

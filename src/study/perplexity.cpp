@@ -111,6 +111,17 @@ void derive(PerplexityRow& row) {
 
 }  // namespace
 
+StartToken start_if_any(const ModelConfig& config) {
+  return config.bos_id >= 0 || !config.eos_ids.empty() ? StartToken::always : StartToken::never;
+}
+
+void TokenStream::keep_first(int64_t count) {
+  if (count == 0 || count >= std::ssize(tokens)) return;
+  tokens.resize(static_cast<size_t>(count));
+  bytes.resize(tokens.size());
+  words.resize(tokens.size());
+}
+
 std::span<const Protocol> protocols() { return kProtocols; }
 
 const Protocol& protocol_from_name(std::string_view name) {

@@ -18,6 +18,9 @@ namespace ordinal {
 // the text is predicted too. `tokenizer`: where the tokenizer itself puts one.
 enum class StartToken { always, never, tokenizer };
 
+// always, for a model that has such a token; otherwise never.
+StartToken start_if_any(const ModelConfig& config);
+
 // A way to count that others use, by name. A stride of 0 is the window.
 struct Protocol {
   std::string_view name;
@@ -39,6 +42,9 @@ struct TokenStream {
   std::vector<int32_t> words;    // that begin in each token: runs of anything but white space
   std::optional<TokenId> start;  // the start token, when the protocol has one
   int64_t document_lines = 0;    // lines that ended a document
+
+  // Drops all tokens but the first `count`; 0 keeps all.
+  void keep_first(int64_t count);
 };
 
 struct StreamOptions {

@@ -149,33 +149,6 @@ TEST_CASE("model: logits agree with the reference for every combination of the c
   CHECK(made == 1024);
 }
 
-// Sets the facts beyond GPT-2's at random; the numbers differ between layers where they may.
-void set_facts(ordinal::ModelConfig& c, test::Random& random) {
-  const auto maybe = [&](auto& fact, auto value) {
-    if (random.below(2) == 0) fact = value;
-  };
-  c.norm = random.below(2) == 0 ? NormKind::layer_norm : NormKind::rms_norm;
-  c.norm_place = static_cast<NormPlace>(random.below(4));
-  if (c.norm_place == NormPlace::pre || c.norm_place == NormPlace::both)
-    c.residual = static_cast<ordinal::Residual>(random.below(3));
-  c.activation = static_cast<Activation>(random.below(5));
-  c.qk_norm = static_cast<ordinal::QkNorm>(random.below(3));
-  maybe(c.qk_norm_kind, NormKind::rms_norm);
-  maybe(c.final_norm, false);
-  maybe(c.gated_mlp, true);
-  maybe(c.tied_output, false);
-  maybe(c.residual_scale, 0.22f);
-  maybe(c.embedding_scale, 6.0f);
-  maybe(c.embedding_norm, true);
-  maybe(c.d_embedding, int64_t{14});
-  maybe(c.attention_softcap, 2.0f);
-  maybe(c.qkv_clip, 1.1f);
-  maybe(c.logit_scale, 0.3f);
-  maybe(c.logit_softcap, 3.0f);
-  maybe(c.window, std::vector<int64_t>{static_cast<int64_t>(random.below(9)), 5});
-  maybe(c.n_kv_heads, int64_t{2});
-}
-
 TEST_CASE("model: logits agree with the reference for random combinations of all facts") {
   constexpr int kModels = 400;
   for (int made = 0; made < kModels; made += kStride) {
@@ -188,7 +161,8 @@ TEST_CASE("model: logits agree with the reference for random combinations of all
     model.config.head_dim = 8;
     model.config.d_ff = 27;
     test::scale_by_head_dim(model.config);
-    set_facts(model.config, random);
+    test::set_random_facts(model.config, random, 14);
+    if (random.below(2) == 0) model.config.n_kv_heads = 2;
     model.output_norm = random.below(2) == 0;
     model.norm_bias = random.below(2) == 0;
     model.attn_bias = random.below(2) == 0;

@@ -114,28 +114,7 @@ TEST_CASE("ranks: logits have the bits of one process for random combinations of
     test::Random random(static_cast<uint64_t>(4000 + made));
     test::RandomModel model = odd_model(6, random.below(2) == 0 ? 6 : 2, 8);
     ordinal::ModelConfig& c = model.config;
-    const auto maybe = [&](auto& fact, auto value) {
-      if (random.below(2) == 0) fact = value;
-    };
-    maybe(c.norm, ordinal::NormKind::rms_norm);
-    c.norm_place = static_cast<ordinal::NormPlace>(random.below(4));
-    if (c.norm_place == ordinal::NormPlace::pre || c.norm_place == ordinal::NormPlace::both)
-      c.residual = static_cast<ordinal::Residual>(random.below(3));
-    c.activation = static_cast<ordinal::Activation>(random.below(5));
-    c.qk_norm = static_cast<ordinal::QkNorm>(random.below(3));
-    maybe(c.qk_norm_kind, ordinal::NormKind::rms_norm);
-    maybe(c.final_norm, false);
-    maybe(c.gated_mlp, true);
-    maybe(c.tied_output, false);
-    maybe(c.residual_scale, 0.22f);
-    maybe(c.embedding_scale, 6.0f);
-    maybe(c.embedding_norm, true);
-    maybe(c.d_embedding, int64_t{70});
-    maybe(c.attention_softcap, 2.0f);
-    maybe(c.qkv_clip, 1.1f);
-    maybe(c.logit_scale, 0.3f);
-    maybe(c.logit_softcap, 3.0f);
-    maybe(c.window, std::vector<int64_t>{static_cast<int64_t>(random.below(9)), 5});
+    test::set_random_facts(c, random, 70);
     model.norm_bias = random.below(2) == 0;
     model.attn_bias = random.below(2) == 0;
     model.seed = static_cast<uint64_t>(made + 1);

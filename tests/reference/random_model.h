@@ -9,6 +9,8 @@
 
 namespace test {
 
+class Random;
+
 // Numbers spread evenly over center - spread .. center + spread; the same for one seed and name on every machine and in
 // tools/make_goldens.py. `coarse` keeps 8 significant bits, so that f32, f16 and bf16 hold the same numbers.
 std::vector<float> uniform_numbers(uint64_t seed, const std::string& name, int64_t count, double center, double spread,
@@ -37,6 +39,9 @@ ordinal::ModelConfig small_config();
 
 // Sets attention_scale to 1 / sqrt(head_dim) in every layer.
 void scale_by_head_dim(ordinal::ModelConfig& config);
+
+// Sets the facts beyond GPT-2's at random, but for the heads; `narrow` is what the width of the embedding may be.
+void set_random_facts(ordinal::ModelConfig& config, Random& random, int64_t narrow);
 
 // Weights that make every part count: scores of a deviation near 2 before the softmax, logits of several units.
 ordinal::ModelDraft random_model(const RandomModel& model);

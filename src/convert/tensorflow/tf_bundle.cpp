@@ -45,12 +45,7 @@ class TableCursor {
     return taken;
   }
   uint64_t varint() {
-    uint64_t number = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const auto byte = static_cast<uint8_t>(take(1)[0]);
-      number |= (uint64_t{byte} & 127) << shift;
-      if (byte < 128) return number;
-    }
+    if (const auto number = read_varint([this] { return take(1)[0]; })) return *number;
     fail();
   }
   uint64_t fixed(size_t count) {

@@ -59,12 +59,7 @@ class MessageReader {
     return taken;
   }
   uint64_t varint() {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const auto byte = static_cast<uint8_t>(take(1)[0]);
-      value |= uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) return value;
-    }
+    if (const auto number = read_varint([this] { return take(1)[0]; })) return *number;
     fail("a number of more than 64 bits");
   }
 

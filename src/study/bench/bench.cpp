@@ -46,12 +46,12 @@ ModelConfig gpt2_like(int64_t n_layers, int64_t d_model, int64_t n_heads) {
   return c;
 }
 
-ModelConfig llama_like() {
-  ModelConfig c = gpt2_like(12, 768, 12);
+ModelConfig llama_like(int64_t n_layers, int64_t d_model, int64_t n_heads, int64_t d_ff, int64_t max_seq_len) {
+  ModelConfig c = gpt2_like(n_layers, d_model, n_heads);
   c.vocab_size = 32000;
-  c.max_seq_len = 32768;
+  c.max_seq_len = max_seq_len;
   c.n_kv_heads = 4;
-  c.d_ff = 2048;
+  c.d_ff = d_ff;
   c.norm = NormKind::rms_norm;
   c.activation = Activation::silu;
   c.gated_mlp = true;
@@ -59,24 +59,13 @@ ModelConfig llama_like() {
   return c;
 }
 
-ModelConfig llama_of_a_billion() {
-  ModelConfig c = llama_like();
-  c.d_model = 2048;
-  c.n_layers = 22;
-  c.n_heads = 32;
-  c.n_kv_heads = 4;
-  c.head_dim = 64;
-  c.d_ff = 5632;
-  c.max_seq_len = 2048;
-  c.attention_scale.assign(22, 0.125f);
-  return c;
-}
-
 constexpr BenchShape kShapes[] = {
     {"gpt2", "12 layers of 768, 12 heads: 124 million parameters", [] { return gpt2_like(12, 768, 12); }, "learned"},
     {"gpt2-medium", "24 layers of 1024, 16 heads: 355 million", [] { return gpt2_like(24, 1024, 16); }, "learned"},
-    {"llama", "12 layers of 768, 12 heads over 4, gated MLP, rope, head of its own: 126 million", llama_like, "rope"},
-    {"llama-1b", "22 layers of 2048, 32 heads over 4, as TinyLlama: 1.1 billion", llama_of_a_billion, "rope"},
+    {"llama", "12 layers of 768, 12 heads over 4, gated MLP, rope, head of its own: 126 million",
+     [] { return llama_like(12, 768, 12, 2048, 32768); }, "rope"},
+    {"llama-1b", "22 layers of 2048, 32 heads over 4, as TinyLlama: 1.1 billion",
+     [] { return llama_like(22, 2048, 32, 5632, 2048); }, "rope"},
     {"tiny", "2 layers of 128, 2 heads, for a quick look", [] { return gpt2_like(2, 128, 2); }, "learned"},
 };
 
